@@ -10,6 +10,7 @@ import { buildOrStart, buildUnlessStreamed } from './build-response.js';
 import { callHandler, type HandlerResult, normalizedIn } from './call-handler.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
 import { type ListOptions, StreamedListResponse } from './streamed-list.js';
+import type { FoundResponse } from './vintages.js';
 
 class ServedSnapshot {
   readonly version: string;
@@ -35,7 +36,7 @@ class ServedSnapshot {
   }
 
   /** Computes a response once for all concurrent requests. */
-  async respond(request: DataRequest, pauses: Pauses): Promise<Representation | StreamedListResponse> {
+  async respond(request: DataRequest, pauses: Pauses): Promise<FoundResponse> {
     this.#hold();
     try {
       const read = this.#timedRead(pauses);
@@ -43,7 +44,8 @@ class ServedSnapshot {
       const build = () => read((reader) => buildUnlessStreamed(normalized, reader, pauses));
       const cached = this.responses.get(normalized.cacheKey);
       const built = cached ?? (await this.responses.getOrCompute(normalized, build));
-      return built instanceof Representation ? built : this.#list(normalized, built);
+      const representation = built instanceof Representation ? built : this.#list(normalized, built);
+      return { representation, isCached: cached !== undefined, snapshotVersion: this.version };
     } finally {
       this.#letGo();
     }

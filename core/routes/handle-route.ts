@@ -9,7 +9,7 @@ import { chooseEncoding, type Encoding, type Prepared, Representation } from '..
 import { addLines } from '../response/writer.js';
 import type { Pauses } from '../util/event-loop.js';
 import type { CurrentSnapshot } from './current-snapshot.js';
-import { type DataRequest, dataRequest } from './response-cache.js';
+import { dataRequest } from './response-cache.js';
 import type { RouteMatch } from './route-table.js';
 import { type ServiceDependencies, serviceResponses } from './service-response.js';
 import type { StreamedListResponse } from './streamed-list.js';
@@ -37,11 +37,6 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const served = snapshots.served;
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
     return served;
-  };
-  const compute = async (request: DataRequest, pauses: Pauses): Promise<FoundResponse> => {
-    const served = currentSnapshot();
-    const representation = await served.respond(request, pauses);
-    return { representation, isCached: false, snapshotVersion: served.version };
   };
   const encodingFor = ({ req }: ApiContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
@@ -91,7 +86,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const served = currentSnapshot();
     if (asOf !== undefined) return respondInTurn(ctx, (pauses) => vintages.respond(asOf, request, pauses));
     const representation = served.responses.get(request.cacheKey);
-    if (!representation) return respondInTurn(ctx, (pauses) => compute(request, pauses));
+    if (!representation) return respondInTurn(ctx, (pauses) => currentSnapshot().respond(request, pauses));
     return respond(ctx, representation, { representation, isCached: true, snapshotVersion: served.version });
   };
 };

@@ -66,6 +66,13 @@ describe("a plugin's observer", () => {
     expect(second).to.include({ cached: true, trace: null });
   });
 
+  it('receives an equivalent request as cached', async () => {
+    const observer = collect();
+    const app = await serve([observer]);
+    for (const since of ['1900-01-01', '1901-01-01']) await app.get(`/markets/26420/history?since=${since}`);
+    expect(observer.seen.map(({ cached }) => cached)).to.deep.equal([false, true]);
+  });
+
   for (const isComplete of [true, false]) {
     it(`receives a stream when ${isComplete ? 'its last byte has been written' : 'the client disconnects'}`, async () => {
       const observer = collect();
