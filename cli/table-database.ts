@@ -78,8 +78,8 @@ export const writeToDatabase = async (
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
   const others = declared.filter((each) => each.name !== name);
   const { adapter, snapshot } = await readOthers(database, others);
-  // If no other table has to be read, the adapter is closed now. Otherwise, its read transaction would delay publishing
-  // by seconds.
+  // An open adapter has a read transaction, which would delay publishing by seconds. If no other table has to be read,
+  // the adapter is closed now.
   if (others.length === 0) await adapter.close();
   // The new table comes first. If its rows are unsorted, the import restarts before other tables have been copied.
   const publisher = await openWith(database, [collection(), ...others]);

@@ -11,7 +11,7 @@ import { testsOver } from './tests-over.js';
 /** Number of batches that `publish()` may read after its signal was aborted. */
 const MOST_BATCHES = 2000;
 
-/** A publication is aborted this many turns of the event loop after its last row was read. */
+/** Numbers of event loop turns between reading the last row and aborting the publication. */
 const TURNS = [0, 1, 2, 3, 5, 10, 20];
 
 export const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({

@@ -1,4 +1,4 @@
-/** Commands that the tests send to the second process, and the messages that transport them. */
+/** Commands that the tests send to the second process, and the messages that carry them. */
 import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 
 export interface Commands {
@@ -15,7 +15,7 @@ export interface Commands {
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean }[]>;
-  /** Describes the version that was current at a time. Resolves with undefined if there was none. */
+  /** Describes the version that was current at the given time. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
   read(): Promise<object | undefined>;
   close(): Promise<void>;

@@ -43,8 +43,8 @@ import { patiently } from './time-limits.js';
 /** Time to wait after SIGSTOP until the process has stopped writing, in milliseconds. */
 const SUSPEND_MS = 2;
 /**
- * During the first milliseconds, the writer runs only 1 ms between two copies. After this time, it runs as long as it
- * was suspended, so that slow stores finish.
+ * Until this time in milliseconds, the writer runs only 1 ms between two copies. Afterwards, it runs as long as it was
+ * suspended, so that slow stores finish.
  */
 const SLOW_MS = 5000;
 /**
@@ -152,7 +152,7 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     }
   };
 
-  /** Asserts that the store is not locked, and that nothing is left of the change that was interrupted. */
+  /** Asserts that the store is not locked, and that the interrupted change left nothing behind. */
   const canChange = async (opened: Opened): Promise<void> => {
     const { adapter } = opened;
     await adapter.publish!(anotherDataset(AFTER, FOURTH_CREATED));

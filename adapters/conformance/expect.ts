@@ -1,7 +1,7 @@
 /**
- * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that a wrong
- * value does not make unrelated tests fail. Lists are not compared with `assert.deepEqual`, because formatting its
- * message for two long lists can use tens of gigabytes in Node 22 and later.
+ * Assertions for the tests. Most tests compare only the keys of documents, so that a wrong value does not make
+ * unrelated tests fail. Tests of values compare whole documents. Lists are not compared with `assert.deepEqual`,
+ * because its message for two long lists can take tens of gigabytes of memory in Node 22 and later.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';

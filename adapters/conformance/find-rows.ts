@@ -68,7 +68,10 @@ export const readsReject = async (snapshot: Snapshot): Promise<void> => {
 
 type StartedRead = readonly [read: Promise<readonly Document[]>, expected: readonly Document[]];
 
-/** Starts a read with each method of the snapshot. Each method returns documents, or only their ids and labels. */
+/**
+ * Starts a read with each method of the snapshot. The read with `totals` returns only the ids and labels of the
+ * documents.
+ */
 export const startReads = (snapshot: Snapshot, all: readonly Document[]): readonly StartedRead[] => {
   const collection = { name: 'items', key: ['id'], schema: {} };
   const first = all.slice(0, 1);

@@ -236,8 +236,8 @@ export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 const BATCH = 700;
 
 /**
- * Yields batches of `size` documents, and an empty batch before each of them and at the end. Adapters can modify the
- * documents, because they are copies.
+ * Yields batches of `size` documents, and an empty batch before each of them and at the end. The documents are copies,
+ * so adapters can modify them.
  */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   for (let start = 0; start < documents.length; start += size) {

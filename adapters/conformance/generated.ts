@@ -1,4 +1,7 @@
-/** Compares the adapter with a reference in many generated datasets, and shrinks the examples that fail. */
+/**
+ * Compares the adapter with a reference implementation on many generated datasets. Shrinks datasets that cause a
+ * failure.
+ */
 import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameSequence, sameValue } from './expect.js';

@@ -58,7 +58,7 @@ export const describeGet = (instance: () => Instance): void => {
     it('reads its own collection when another one has the same key', async () => {
       await allAreFound(twins);
       await allAreFound(items);
-      // An adapter could cache documents that a list returns. Later reads by key can then detect wrong entries.
+      // If an adapter caches the documents of a list, the reads by key after the list can detect wrong cache entries.
       for (const listed of [twins, items]) {
         await withSnapshot(instance(), (snapshot) => find(snapshot, listed));
         await allAreFound(items);

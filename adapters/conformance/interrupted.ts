@@ -164,8 +164,8 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
         await fail();
         const before = await files();
         for (let i = 0; i < ROUNDS; i++) await fail();
-        // Failed publications would leave at least `ROUNDS` files. Fewer new files are allowed, because a store can
-        // create its own log files.
+        // If each failed publication left a file, there would be at least `ROUNDS` new files. Fewer new files are
+        // allowed, because a store can create its own log files.
         const isDeleted = async () => (await files()).filter((name) => !before.includes(name)).length < ROUNDS;
         await eventually(`no files of failed publications are left, if ${what}`, isDeleted, SETTLE_MS / 2);
       }

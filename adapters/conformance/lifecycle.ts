@@ -40,7 +40,10 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
 ];
 
-/** All documents are read before `close()`, because an adapter may have cached the results. */
+/**
+ * Calls every method before `close()`, because an adapter that has cached the results could return them after
+ * `close()`.
+ */
 const readsOnlyUntilClose = async (adapter: StorageAdapter, snapshots: readonly Snapshot[]): Promise<void> => {
   for (const read of readsOf(snapshots[0]!)) await read();
   await adapter.close();

@@ -85,7 +85,7 @@ export const follows = async (state: State, actor: Actor): Promise<void> => {
   sameValue(currentOf(actor), expected, `the current version of ${actor.name}`);
 };
 
-/** Asserts that the adapter has called `changed()` and returns the new version, directly after a change of its own. */
+/** Asserts that, directly after its own change, the adapter has called `changed()` and returns the new version. */
 export const changedAtOnce = (state: State, actor: Actor, before: number): void => {
   const { name } = state.current!.version;
   sameValue(

@@ -22,7 +22,7 @@ const failedWith = (outcome: Outcome, codes: readonly StorageErrorCode[], what: 
   assert(isRight, `expected ${what} to reject with ${codes.join(' or ')}, got ${reason}`);
 };
 
-/** Two adapters or the same one twice. The first one publishes `name`. */
+/** Two adapters, or one adapter twice. The first one publishes `name`. */
 interface Both {
   readonly actor: Actor;
   readonly other: Actor;

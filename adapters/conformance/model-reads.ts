@@ -9,7 +9,7 @@ import type { Actor, State, Version } from './model-state.js';
 
 /** Maximum number of times that the adapter is read during one change. */
 const MOST_READS = 12;
-/** On a slow store, the adapter is read fewer times. No read starts after this time, in milliseconds. */
+/** Time limit in milliseconds. On a slow store, the adapter is read fewer times. */
 const READ_MS = 1000;
 
 const BUSY: readonly StorageErrorCode[] = ['conflict'];

@@ -87,7 +87,7 @@ export class Changes {
 export class State extends Changes {
   readonly log: string[] = [];
   held: Held[] = [];
-  /** Versions that a killed process may have locked. The locks may not expire before the sequence ends. */
+  /** Versions that a killed process may have locked. The locks might outlast the sequence. */
   readonly leftLocked = new Set<Version>();
   /**
    * Settles when all reads that started during a change have ended. These reads hold versions that are not in `held`.
@@ -102,7 +102,7 @@ export class State extends Changes {
     super();
   }
 
-  /** Replaces the versions, times and audit with the values of `Changes`, a copy to which changes were applied. */
+  /** Takes the versions, times and audit from a copy to which changes were applied. */
   adopt({ moves, entries, versions }: Changes): void {
     this.moves.splice(0, Infinity, ...moves);
     this.entries.splice(0, Infinity, ...entries);

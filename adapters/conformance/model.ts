@@ -30,7 +30,7 @@ import {
   withDetails,
 } from './steps.js';
 
-/** The last number does not fit in 32 bits. */
+/** How many versions `prune` keeps. The last number does not fit in 32 bits. */
 const KEEP = [0, 1, 2, 3, 2 ** 32];
 const BATCHES = [700, 1, 5];
 

@@ -216,7 +216,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
     test('reports its progress up to the last row of each collection', async ({ adapter }) => {
       const written = new Map<string, number>();
       const content = { ...rows, items: itemsOf(SECOND), crowd: rowsWithCrowd()['crowd']!.slice(0, 12) };
-      // With small batches, each collection has several batches.
+      // The batches are small, so that each collection has several batches.
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
         onProgress: (progress) => {
           const before = written.get(progress.collection) ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Makes random queries for a collection. Each part of a query has its own seed, so that a test can change only this
- * part.
+ * Makes random queries for a collection. Each part of a query has its own seed, so that a test can change one part
+ * only.
  */
 import type * as FastCheck from 'fast-check';
 import {
@@ -88,8 +88,8 @@ const typesOf = (collection: Collection): Types => {
 };
 
 /**
- * Usually returns the field of a random document. Sometimes returns a similar value, or one that documents rarely
- * contain.
+ * Usually returns the value of a field in a random document. Sometimes returns a similar value, or a value that
+ * documents rarely contain.
  */
 const valueFrom = (random: Random, documents: readonly Document[], field: string, types: Types): Scalar | boolean => {
   const type = String(types[field]!.type);

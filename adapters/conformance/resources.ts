@@ -30,7 +30,7 @@ const CALLS = 20;
 const MANY_MS = 30_000;
 const CLOSE_MS = 10_000;
 
-/** Counts what this process has open, by kind. Files are counted only on Linux. */
+/** Counts the open resources of this process by kind. Files are counted only on Linux. */
 const openResources = async (): Promise<Record<string, number>> => ({
   'open files': (await readdir('/proc/self/fd').catch(() => [])).length,
   'timers and connections': process.getActiveResourcesInfo().length,

@@ -68,7 +68,7 @@ export const datasetWith = (manifest: Manifest, content: Rows, batchSize?: numbe
 
 let labels = 0;
 
-/** Returns rows that differ from all other rows, unless the dataset is empty. */
+/** Returns rows with labels that no other rows have. The result can be empty. */
 export const newRows = (how: number): Rows => rowsOfSize(SIZES[how % SIZES.length]!, `label ${++labels}`);
 
 const details = Object.values(DETAILS);

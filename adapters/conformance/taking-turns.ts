@@ -43,7 +43,7 @@ const WAIT_MS = 300;
  */
 export const ABORT_MS = 5000;
 
-/** Resolves with 'pending' if the promise does not settle soon. */
+/** Resolves with 'pending' if the promise does not settle within `WAIT_MS`. */
 export const settled = (promise: Promise<unknown>) =>
   Promise.race([
     promise.then(

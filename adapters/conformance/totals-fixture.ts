@@ -36,7 +36,7 @@ const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const LONG_NOTE = `alpha ${'some more words '.repeat(3000)}omega`;
-/** Words that some search engines fold in another way than `wordsOf`. */
+/** Words that some search engines fold differently from `wordsOf`. */
 const LETTERS_NOTE = 'Łódź smørrebrød œuvre æon ΟΔΟΣ ЁЖ हिन्दी ไทย مُحَمَّد TIẾNG đà';
 const NOTES = [
   ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o', 'null'],

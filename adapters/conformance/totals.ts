@@ -38,8 +38,8 @@ const GROUPINGS = [
 const MANY = 10_000;
 
 /**
- * Asserts that the adapter returns the right groups, or undefined to let the framework compute them. Returns whether the
- * adapter has returned groups.
+ * Asserts that the adapter returns the right groups, or undefined to let the framework compute them. Returns true if
+ * the adapter has returned groups.
  */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<boolean> => {
   const asked = { ...query, limit: MANY };

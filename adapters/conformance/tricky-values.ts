@@ -32,7 +32,7 @@ export const words: readonly string[] = [
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
 
-/** Strings that are not in `words`, but similar to its strings. */
+/** Strings that are similar to the strings in `words`, but not in that list. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   'y'.repeat(2500), 'w'.repeat(20_000), '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',

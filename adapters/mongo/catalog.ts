@@ -144,7 +144,7 @@ export class Catalog {
     await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));
   }
 
-  /** Counts a lock on a version. Resolves with false if the version was deleted. */
+  /** Increments the number of locks on a version. Resolves with false if the version was deleted. */
   countLock(id: number): Promise<boolean> {
     return this.#update('lock a version', { 'versions.id': id }, { $inc: { 'versions.$.acquisitions': 1 } });
   }

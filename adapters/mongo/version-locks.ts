@@ -8,16 +8,16 @@
  *     pruner:   1. read the catalog   2. read the replicas' locks   3. remove it unless it is locked or newly locked
  *     replica:  1. write the lock     2. count the lock             3. read the version if it was still listed
  *
- * The catalog counts the locks on each version. If a replica counts one before the pruner reads the catalog, the
- * pruner also finds its lock. If a replica counts one later, the pruner cannot remove the version and starts again.
- * After the removal, a replica can no longer count a lock. Writes have majority write concern. Ids are never
+ * The catalog counts the locks on each version. If a replica counts its lock before the pruner reads the catalog, the
+ * pruner also finds this lock. If a replica counts its lock later, the pruner cannot remove the version and starts
+ * again. After the removal, a replica can no longer count a lock. Writes have majority write concern. Ids are never
  * reused, so a removed version never returns to the catalog.
  *
  * A replica that hangs or cannot reach MongoDB does not renew its locks and loses them after `holdMs`. The replica
  * measures this time from before it sent the last renewal, and the server from when it received that renewal, so the
  * locks expire on the replica first. Reads then fail, because a dropped collection would look like an empty one. The
  * locks are checked after each batch. On the next renewal, the replica checks in the catalog which of its versions
- * still exist, and continues with those.
+ * still exist. Reads of deleted versions fail.
  */
 import {
   type AdapterContext,

@@ -95,7 +95,7 @@ export class MongoVersions implements Versions {
       // `moves` does not include versions that this replica does not serve yet.
       const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
       if (!publication) return undefined;
-      // If the version that was current at that time has been deleted, there is no other version to return.
+      // The result is undefined if the version that was current at that time has been deleted.
       const locked = await this.#context.locks.lock(publication.id);
       return locked && this.#context.snapshotOf(locked, publication);
     });

@@ -22,7 +22,7 @@ const { inKeyOrder, rowJson, ordersOf, wordsToIndex } = publishing;
 const STEP = 1000;
 /** A block of rows ends when its JSON reaches this length, so that long rows need little memory. */
 const MAX_LENGTH = 256 * 1024;
-/** Rows per `INSERT` statement. Fewer statements need fewer calls of the driver. */
+/** Rows per `INSERT` statement. Inserting several rows per statement needs fewer driver calls. */
 const ROWS = 50;
 /** SQLite allows this number of values per statement. */
 const MAX_VALUES = 32_766;
@@ -99,7 +99,7 @@ export async function* written(
 
 /**
  * Moves pages from the write-ahead log to the database, so that the log can be reused. Pages that readers need stay in
- * the log until the readers renew their transactions, which happens on every poll.
+ * the log until the readers renew their transactions, as they do on every poll.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -107,8 +107,8 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
 };
 
 /**
- * Returns a function that inserts `rows` rows. It calls `valuesOf` for the values of the rows from `first` to `end`,
- * without `end`.
+ * Returns a function that inserts `rows` rows. It gets the values from `valuesOf(first, end)`, where `end` is the index
+ * after the last row.
  * @param row the SQL of a row
  * @param width the number of values in a row
  */

@@ -49,8 +49,9 @@ const place = (draft: string, target: string): void => {
 };
 
 /**
- * The write-ahead log is enabled after the database has its final name, because other connections find the log by the
- * name of the database. If enabling the log fails, the next adapter that opens the database enables the log.
+ * Creates a database. The write-ahead log is enabled after the database has its final name, because other connections
+ * find the log by the name of the database. If enabling the log fails, the next adapter that opens the database enables
+ * the log.
  * @param write writes the database to a draft
  * @throws StorageError `conflict` if another process has created the database
  */

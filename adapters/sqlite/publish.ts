@@ -36,7 +36,7 @@ export interface ImportedDataset {
   readonly manifest: Omit<Manifest, 'version'>;
   /**
    * Reads the rows of the imported collection in key order. Returns undefined for other collections.
-   * @param fields the fields whose values to return
+   * @param fields the fields whose values are returned
    */
   written(collection: string, fields: readonly string[]): AsyncIterable<RowBlock> | undefined;
   /** Reads a collection that is not being imported. */
@@ -172,7 +172,7 @@ const publishLocked = async (
   if (damaged && !isSame) throw versionTaken(version, damaged.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // The commit must reach the disk before the version becomes current. A power failure may lose earlier transactions.
+  // The commit must be on disk before the version becomes current. Earlier transactions may be lost in a power failure.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections, manifest, damaged }, context.clock);
   if (damaged) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);

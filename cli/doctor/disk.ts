@@ -9,7 +9,7 @@ const LEAST_BYTES = 1024 * 1024;
 
 const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)));
 
-/** Reports full disks that contain the dataset or the keys. */
+/** Reports a disk as full if it contains the dataset or the keys and has less than `LEAST_BYTES` of free space. */
 export async function* checkDisks({ loaded: { config, folder } }: CheckContext): AsyncGenerator<Finding> {
   const paths = [config.adapter, config.auth.keys].map(({ options }) => options['path']);
   const folders = paths.filter((path) => typeof path === 'string').map((path) => existing(pathResolver(folder)(path)));

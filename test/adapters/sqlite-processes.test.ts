@@ -159,7 +159,7 @@ describe('several processes that use the same SQLite file', function () {
       for (const { child } of readers) child.kill('SIGKILL');
     }
     expect(tablesIn()).to.have.length(5);
-    // If the space of deleted versions was not reused, the file would be larger.
+    // If the space of deleted versions were not reused, the file would be larger.
     expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
   });
 

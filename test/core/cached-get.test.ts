@@ -1,4 +1,6 @@
-/** A developer who traces a cached GET has to read every file that it executes, so their number is limited. */
+/**
+ * A developer who traces a cached GET has to read every file that it executes. This test limits the number of files.
+ */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import { sep } from 'node:path';

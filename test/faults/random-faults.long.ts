@@ -182,9 +182,9 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * If a reply of Redis is lost, Redis has counted the request, but the replica can still reject it. The test therefore
-   * allows rejections after half the limit. A new replica has a small local share, so during the first minute, the test
-   * also allows all rejections that occur during an outage of Redis.
+   * If a reply from Redis is lost, Redis has counted the request, but the replica may reject it. The test therefore
+   * allows rejections once half the limit is used. A new replica also has a small local share. During the first minute,
+   * the test therefore allows all rejections that occur while Redis is unreachable.
    */
   it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();

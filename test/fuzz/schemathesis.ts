@@ -11,7 +11,7 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** Earlier versions lack links, the coverage phase and hooks. */
+/** Earlier versions of Schemathesis lack links, the coverage phase and hooks. */
 const OLDEST = 4;
 
 export interface Schemathesis {

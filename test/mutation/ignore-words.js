@@ -1,4 +1,4 @@
-/** Tests need not detect changes of text, so log messages and descriptions are not mutated. */
+/** Tests need not detect changes to text, so log messages and descriptions are not mutated. */
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
 const isDescription = (path) => path.isObjectProperty() && path.node.key.name === 'description';

@@ -52,8 +52,8 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * Returns the number of requests to send in each second. In the four seconds around a full minute, the requests
-   * exceed the limit. In the second after each half minute, half the limit is sent.
+   * Returns the number of requests to send in this second. In the four seconds around a full minute, the requests
+   * exceed the limit. In the second after a half minute, they use half the limit.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;

@@ -15,9 +15,9 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 interface ReplicasOptions {
   readonly dataset?: string;
-  /** A standalone MongoDB has no change streams, so replicas only poll. */
+  /** If true, MongoDB is a standalone server without change streams, so the replicas only poll. */
   readonly standalone?: boolean;
-  /** Replicas reach each store through a proxy. Commands always connect directly. */
+  /** If true, replicas connect to each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
   /** Environment variables for another Redis, such as a cluster. The replicas then do not use `redis`. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;

@@ -58,7 +58,7 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
   }
 };
 
-/** Starts a MongoDB as a replica set with one member, or standalone without change streams. */
+/** Starts MongoDB as a replica set with one member, or as a standalone server without change streams. */
 export const startMongo = async (
   options: { readonly replicaSet?: boolean; readonly args?: readonly string[] } = {},
 ): Promise<Server> => {

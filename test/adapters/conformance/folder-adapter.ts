@@ -130,7 +130,7 @@ export class FolderAdapter implements StorageAdapter {
 
   isAlive(pid: number): boolean {
     try {
-      // A process that was killed before it wrote its id leaves an empty file.
+      // A process that was killed before it wrote its id leaves an empty lock file.
       return pid > 0 && process.kill(pid, 0);
     } catch {
       return false;

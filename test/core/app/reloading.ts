@@ -14,7 +14,7 @@ import { until } from '../../support/until.js';
 interface Reloads {
   readonly perSecond: number;
   readonly reloads: number;
-  /** One of this number of reloads has an invalid configuration, which the service must reject. */
+  /** One in this many reloads has an invalid configuration, which the service must reject. */
   readonly brokenEvery: number;
 }
 

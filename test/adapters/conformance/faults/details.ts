@@ -1,4 +1,4 @@
-/** Defines adapters that overlook details of a dataset, or calls at the same time as a change. */
+/** Defines adapters that handle details of a dataset incorrectly, or calls that overlap with a change. */
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';

@@ -9,7 +9,7 @@ const SEQUENCES = 'any sequence of publications, activations, deletions and read
 
 type Rows = ReturnType<Snapshot['find']>;
 
-/** Ignores `release()` while `lists.count`, which `counted` changes, is not 0. */
+/** Does not release the snapshot unless `lists.count` is 0. `counted` changes this count. */
 const releasing = (counted: (rows: Rows, lists: { count: number }) => Rows) =>
   class extends FolderAdapter {
     override hold(move: Move): Snapshot | undefined {
