@@ -184,7 +184,7 @@ export const configSchema = {
           { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1 } },
         ],
         description:
-          'Either the number of proxies in front of the service, or their networks. With a number, the caller is the entry of X-Forwarded-For at that position from the right; with 0, the header is ignored. With networks, the header is used only for connections from these networks, and the caller is its rightmost address outside them.',
+          'Either the number of proxies in front of the service, or their networks. With a number, the caller is the entry of X-Forwarded-For at that position from the right; with 0, the header is ignored. With networks, the header is used only for connections from these networks, and the caller is the rightmost address in the header that is outside these networks.',
         examples: [1, ['10.0.0.0/8', 'fd00::/8']],
         default: 0,
       },

@@ -59,7 +59,7 @@ describe('the report of a benchmark', () => {
       ],
     };
     expect(speedText({ ...resultsOf(FULL), rows: section(FULL, lookups) })).to.include(
-      'takes 1.1 times the CPU time of a hand-written server with Fastify and SQLite, and a page of 100 rows takes 0.5 times.',
+      'takes 1.1 times the CPU time for one of a million rows, and 0.5 times the CPU time for a page of 100 rows.',
     );
   });
 
