@@ -64,8 +64,8 @@ export interface App {
   /**
    * Prepares for shutdown. `/ready` and `/health` respond with a 503, and each connection closes after its next
    * response.
-   * @param options.idleMs set if other processes have taken over the port. `/ready` and `/health` then still succeed.
-   *   `close` keeps idle connections open for this many milliseconds
+   * @param options.idleMs how long `close` keeps idle connections open, in milliseconds. Set only if other processes
+   *   have taken over the port. In this case, `/ready` and `/health` still succeed
    */
   drain(options?: { readonly idleMs: number }): void;
   /** Waits for running requests to complete, then closes the stores. Further calls have no effect. */

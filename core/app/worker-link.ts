@@ -20,8 +20,8 @@ export interface Assignment {
 }
 
 /**
- * Multiplies `limits.replicas` by the number of workers. While Redis is unreachable, each worker then applies only its
- * share of the limits.
+ * Multiplies `limits.replicas` by the number of workers, so that each worker applies only its share of the limits while
+ * Redis is unreachable.
  */
 export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;

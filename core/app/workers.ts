@@ -78,7 +78,7 @@ export class Workers {
       // New workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
       // Workers write only to stderr. When a Node process exits, it resets O_NONBLOCK on its outputs. If workers shared
-      // stdout with this process, a full pipe would then block this process.
+      // stdout with this process, a full pipe would block this process after a worker has exited.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
     // `SIGKILL` also stops workers that no longer respond to messages.

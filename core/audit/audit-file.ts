@@ -95,7 +95,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // If the hash has changed, another process appended an entry during the read. Both files are then read again.
+      // If the hash has changed, another process appended an entry during the read, so both files are read again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };

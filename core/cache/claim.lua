@@ -2,8 +2,8 @@
 -- If the value is missing or stale, also acquires or renews the build lock.
 -- KEYS[1] is the entry.
 -- ARGV contains the token of the process, and the lifetimes of the value, the lock and the entry in milliseconds.
--- The reply contains 1 or 0, the value or false, and the age of the value in milliseconds.
--- The number 1 means that the process holds the lock.
+-- The reply contains a number, the value or false, and the age of the value in milliseconds.
+-- The number is 1 if the process holds the lock, and otherwise 0.
 local entry = KEYS[1]
 local token, ttl, lockMs, expireMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 

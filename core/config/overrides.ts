@@ -198,8 +198,8 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Variables with fewer segments are applied first. One variable can then set a section, and another can change part
-  // of it.
+  // Variables with fewer segments are applied first, so that one variable can set a section, and another can change
+  // part of it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {

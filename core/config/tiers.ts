@@ -79,8 +79,8 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
 
 /**
  * Reports names in `auth.tiers` that are neither a plugin nor an endpoint.
- * @param isComplete false if a plugin failed to load. Only misspellings of known names are then reported, because that
- *   plugin might define the other names
+ * @param isComplete false if a plugin failed to load. In this case, only misspellings of known names are reported,
+ *   because the plugin might define the other names
  */
 export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];

@@ -156,7 +156,7 @@ export interface StorageAdapter {
   open(): Promise<void>;
   /** Closes the store. Can be called at any time, and more than once. */
   close(): Promise<void>;
-  /** Checks that the backend can be read, and otherwise rejects with the code `unavailable`. */
+  /** Rejects with the code `unavailable` if the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Returns the current snapshot, locked until `release()` is called. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;

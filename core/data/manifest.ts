@@ -158,7 +158,8 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
 };
 
 /**
- * Returns true if `readManifest` rejected because the manifest is invalid. Replacing the manifest then loses no data.
+ * Returns true if `readManifest` rejected because the manifest is invalid. In this case, replacing the manifest loses
+ * no data.
  */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;

@@ -41,7 +41,7 @@ export interface Rows {
 
 /**
  * The complete lines of a batch. `bytes` starts with one spare byte. To parse all lines as a JSON array, brackets
- * replace the first and the last byte. Commas replace the other line ends.
+ * replace the first and the last byte, and commas replace the other line ends.
  */
 interface JsonLines {
   readonly bytes: Buffer;

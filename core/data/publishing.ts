@@ -84,7 +84,7 @@ export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly s
 export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
   wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
-/** The indexed orders and search fields of each collection of a stored version. */
+/** For each collection in a stored version: the indexed orders and search fields. */
 type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;

@@ -1,12 +1,11 @@
 /**
- * Rejects requests while the service is overloaded, so that admitted requests still get fast responses.
- * The service is overloaded if too many requests are in flight. Requests in a work queue do not count, because the
- * queues have their own limits. Neither do responses whose body is already being sent.
- * The service is also overloaded if a turn of the event loop is too long, and longer than the turn before it. Each turn
- * then admits requests for only a few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). Long
- * turns must also use CPU time, because other processes can delay the event loop.
- * Rejecting a request must be much cheaper than serving it. Admission therefore runs before Koa and the limiter, and
- * logs once per overload.
+ * Rejects requests while the service is overloaded, so that admitted requests still get fast responses. The service is
+ * overloaded if too many requests are in flight. Requests in a work queue do not count, because the queues have their
+ * own limits. Neither do responses whose body is already being sent. The service is also overloaded if a turn of the
+ * event loop is too long, and longer than the turn before it. During the overload, each turn admits requests for only a
+ * few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). Long turns must also use CPU time,
+ * because other processes can delay the event loop. Rejecting a request must be much cheaper than serving it. Admission
+ * therefore runs before Koa and the limiter, and logs once per overload.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -25,7 +24,10 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** A long turn of the event loop counts as overload only with at least this many requests in the turn or in flight. */
+/**
+ * A long turn of the event loop is an overload only if at least this many requests arrived in the turn or are in
+ * flight.
+ */
 const FEW = 16;
 const SHORT_TURN_MS = 2;
 /** During an overload, the service admits only as many requests as it can complete in this time. */

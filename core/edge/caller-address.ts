@@ -71,9 +71,9 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 
 /**
  * Returns the client's address from `X-Forwarded-For`. If `trust` is the number n, the address is the n-th entry from
- * the right. If `trust` is a list of networks, the header is used only on connections from these networks. The address
- * is then the rightmost entry outside the networks, or the leftmost entry if all are inside. Clients can forge entries
- * further to the left.
+ * the right. If `trust` is a list of networks, the header is used only on connections from these networks. In this
+ * case, the address is the rightmost entry outside the networks, or the leftmost entry if all are inside. Clients can
+ * forge entries further to the left.
  */
 const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {

@@ -178,7 +178,7 @@ export class FileKeyStore implements KeyStore {
 
   /**
    * Reads the key file. Reads run one at a time, so that a slow read cannot restore an older state.
-   * @param isOwn true if this store made the change. The audit log then already contains the change
+   * @param isOwn true if this store made the change and has recorded it in the audit log
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {

@@ -86,7 +86,7 @@ const readBlocks = async (
     const bytes = await read(at, length);
     const cut = at + length === stop ? length : bytes.lastIndexOf(NEWLINE);
     if (bytes.length < length) return undefined;
-    // A line is longer than a block.
+    // The block does not contain a whole line, so a larger block is read.
     if (cut <= 0) {
       room *= 2;
       continue;

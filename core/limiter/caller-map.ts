@@ -1,8 +1,8 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Each process and Redis remember at least this number of client addresses. A client could get a fresh limit only by
- * sending requests from as many other addresses.
+ * The minimum number of client addresses that each process and Redis remember. To get a fresh limit, a client would
+ * have to send requests from this many other addresses.
  */
 export const MOST_ADDRESSES = 10_000;
 

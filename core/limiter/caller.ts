@@ -16,7 +16,7 @@ export interface PrefetchedPermits {
   readonly expiresAt: number;
 }
 
-/** An empty list that all callers without permits to return share, so that no array is allocated for each of them. */
+/** All callers without permits to return share this empty list, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
 /** The state of a caller as a single flat object. With many callers, each nested object would cost a CPU cache miss. */

@@ -80,7 +80,7 @@ export class Decisions {
       const day = dayOfBucket(bucketEnd);
       usage.addGranted(day, allowed);
       usage.addRejected(day, waiting.length - allowed);
-      // Until a caller is resynced, the usage in replies lacks requests that were allowed locally.
+      // Until a caller is resynced, the usage in replies does not include requests that were allowed locally.
       if (grant.used && this.sync.isSynced(caller)) usage.receive(day, grant.used);
     }
     if (count > 0) addPrefetched(caller, { count, bucketEnd, expiresAt: times.sentAt + bucketMs });

@@ -90,8 +90,8 @@ export class RedisLimiter implements Limiter {
     this.#local = new LocalLimits({ outagePolicy, replicas, windowMs, startedAt: clock.monotonic() });
     this.#partitions = this.#createPartitions(windowMs, countsUsage);
     this.#failed = this.#partitions[0] as Partition;
-    // The state of a caller is normally kept for one window. If usage is counted, a resync also reports the usage of
-    // yesterday and today. The state is then kept for at least a day.
+    // The state of a caller is normally kept for one window. If usage is counted, the state is kept for at least a day,
+    // because a resync also reports the usage of yesterday and today.
     this.#callers = new CallerMap(countsUsage ? DAY_MS : windowMs, (name) =>
       this.#partitionOf(name).createCaller(name),
     );

@@ -7,11 +7,11 @@ const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
 
 /**
- * Decides when a caller needs a resync. Redis counts the permits that it grants, so normally its counts are complete.
- * They can be wrong after a lost reply, after local decisions, or after Redis has lost data. The caller's next call is
- * then a resync: it reports all requests that the replica has admitted within the window. Redis replaces its count for
- * that replica. A resync can safely be repeated. Calls are numbered, so that Redis can reject late calls and detect
- * that it has lost data.
+ * Decides when a caller needs a resync. Redis counts the permits that it grants, so its counts are normally complete.
+ * They can be wrong after a lost reply, after local decisions, or after Redis has lost data. In these cases, the
+ * caller's next call is a resync: it reports all requests that the replica has admitted within the window. Redis
+ * replaces its count for that replica. A resync can safely be repeated. Calls are numbered, so that Redis can reject
+ * late calls and detect that it has lost data.
  */
 export class PartitionSync {
   #sent = 0;

@@ -39,7 +39,7 @@ export const collectCollections = (
   const byName = new Map([...owners].map(([name, { collection }]) => [name, collection]));
   const areValid = registration.errors.length === before;
   for (const { collection, owner } of areValid ? owners.values() : []) {
-    // If a plugin failed to load, its collections are unknown. References to unknown collections are then not reported.
+    // If a plugin failed to load, its collections are unknown, so references to unknown collections are not reported.
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
     registration.report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
   }

@@ -9,7 +9,7 @@ export interface LoadedPlugin {
   /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
   /**
-   * True if the tests of this package check the declarations of a plugin. The service then need not check them at
+   * True if the tests of this package check the declarations of a plugin. If true, the service does not check them at
    * startup.
    */
   readonly isTested?: boolean;

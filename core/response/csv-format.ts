@@ -5,9 +5,9 @@ import { forEachText, textOf } from '../data/lazy-rows.js';
 import { jsonOf } from './formats.js';
 
 /**
- * Matches text that a spreadsheet would run as a formula. Such text starts with a character on OWASP's list, or with
- * its full-width form. Text that has apostrophes before that character also matches, and gets another apostrophe.
- * Removing one apostrophe from an escaped cell therefore always restores the original text.
+ * Matches text that a spreadsheet would run as a formula: text that starts with a character on OWASP's list, or with
+ * the full-width form of such a character. Text with apostrophes before such a character also matches, and gets another
+ * apostrophe. Clients can therefore always restore the original text by removing one apostrophe.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 

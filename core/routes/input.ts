@@ -58,7 +58,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Requests with the same cache key get the same response in a given format. */
+/** Requests with the same cache key and format get the same response. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 

@@ -121,8 +121,8 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * Length of a pause of background work while the event loop is busy. Pauses get shorter, so that long work finishes:
- * half as long after HALVED_AFTER_MS, and a third after twice that time.
+ * The length of the first pause of background work while the event loop is busy. Later pauses are shorter, so that long
+ * work finishes. After HALVED_AFTER_MS, a pause is half as long.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;

@@ -68,7 +68,7 @@ const pathsOf = (name: string, schema: JsonSchema | undefined, path: Path = []):
 
 const MOST_SUGGESTED = 3;
 
-/** @param whole the schema of the whole configuration, in which another section can have a setting with this name */
+/** @param whole the schema of the whole configuration, which is searched for settings with this name */
 const noSuchSetting = (name: string, schema: JsonSchema, whole: JsonSchema | undefined): string => {
   const elsewhere = pathsOf(name, whole);
   const isMisplaced = elsewhere.length > 0 && elsewhere.length <= MOST_SUGGESTED;
@@ -130,7 +130,7 @@ export const describeErrors = (
 
 /**
  * Validates options, and fills in the defaults of their schema in place.
- * @param isTested true if the tests of this package validate the schema. The service then does not validate it at
+ * @param isTested true if the tests of this package validate the schema. If true, the service does not validate it at
  *   startup
  */
 export const checkOptions = (

@@ -46,7 +46,7 @@ export class ColumnGuess {
   /** Undefined until a number has marks, such as a currency sign. */
   #marks: NumberMarks | undefined;
   #first: { readonly line: number; readonly cell: Cell } | undefined;
-  /** If the first cell is text, such as a unit: the guess for the cells below it. */
+  /** The guess for the cells below the first cell. Set only if the first cell is text, such as a unit. */
   #below: ColumnGuess | undefined;
   #code: string | undefined;
   #hasFraction = false;

@@ -194,7 +194,7 @@ export const propertyOf = (
 
 /**
  * Example rows for the documentation. Declared examples are kept, because they are public and may have been edited.
- * Only new columns and columns of a new type take their value from the row.
+ * Only new columns and columns with a new type get their example from the row.
  */
 export const examplesOf = (
   row: Readonly<Record<string, unknown>> | undefined,

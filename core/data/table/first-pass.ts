@@ -187,7 +187,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
-      // Commas at the end of each line create a column without a heading or values, which is ignored.
+      // If each line ends with a comma, the last column has no heading and no values. Such columns are ignored.
       const given = types.get(column.name) ?? types.get(column.heading);
       if (column.heading === '' && empty === this.rowCount && given === undefined) return [];
       return [

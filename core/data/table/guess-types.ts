@@ -3,11 +3,11 @@ import type { ColumnType, NotationName } from './notations.js';
 
 export interface GuessOptions {
   readonly type?: ColumnType | undefined;
-  /** True if the file format has types, as JSON does. Strings are then text, unless they are dates. */
+  /** True if the file format has types, as JSON does. If true, strings are text unless they are dates. */
   readonly isTyped: boolean;
   readonly decimal?: 'point' | 'comma' | undefined;
   /**
-   * True if commas separate cells. A comma inside a number is then more likely a thousands separator than a decimal
+   * True if commas separate cells. If true, a comma inside a number is more likely a thousands separator than a decimal
    * comma.
    */
   readonly isCommaSeparated?: boolean;

@@ -1,8 +1,8 @@
 import type { CsvRecord, Dialect } from './csv.js';
 
 /**
- * Finds the cells of a line. Quotes can surround whole cells. If the line contains any other quotes, returns 0, and
- * otherwise the number of cells.
+ * Finds the cells of a line. Quotes can surround whole cells. Returns the number of cells, or 0 if the line contains
+ * any other quotes.
  * @param bounds receives the start and the end of each cell, without quotes
  */
 const locate = (text: string, start: number, end: number, dialect: Dialect, bounds: number[]): number => {

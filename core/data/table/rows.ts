@@ -31,7 +31,7 @@ export interface OpenedTable {
   readonly format: Format;
   readonly found: readonly string[];
   readonly headings: readonly string[];
-  /** True if the file format has types, as JSON and Parquet do. A string is then never converted to a number. */
+  /** True if the file format has types, as JSON and Parquet do. If true, a string is never converted to a number. */
   readonly isTyped: boolean;
   readonly separator?: string;
   rows(): AsyncIterable<readonly Row[]>;
