@@ -43,7 +43,7 @@ export interface InvalidIdentity {
   readonly kind: 'invalid';
   /** The message of a plugin's `ApiError`. Responses do not reveal why an API key is invalid. */
   readonly message?: string;
-  /** The headers of the error of a plugin. */
+  /** The headers of a plugin's error. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -61,8 +61,8 @@ export class UsageCounter {
   }
 
   /**
-   * Stores the usage that a reply from Redis contains, and resets the local count. The reply must already include all
-   * requests that this replica has counted locally.
+   * Stores the usage from a Redis reply, and resets the local count. The reply must already include all requests that
+   * this replica has counted locally.
    */
   receive(day: number, used: Used): void {
     this.#used = used;

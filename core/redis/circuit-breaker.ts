@@ -33,7 +33,7 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** Timeout of a probe, because a dead connection never replies. */
+/** A probe needs a timeout, because a dead connection never replies. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {

@@ -37,8 +37,8 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
 };
 
 /**
- * Writes a piece immediately. Without `cork`, Node would wait until the end of the event loop turn to combine several
- * writes.
+ * Writes a piece immediately. If the socket is not corked, Node corks it until the end of the event loop turn, to
+ * combine several writes.
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
   // A response has no socket while an earlier response on the same connection is pending.

@@ -172,7 +172,7 @@ export class ColumnGuess {
   #inspectNumber(cell: string, number: string, plain: string, line: number): void {
     if (number !== cell) this.#marks ??= new NumberMarks(this.#first);
     this.#marks?.add(cell, line);
-    // A value with a plus sign may be a telephone number, unless it contains a comma, a percent sign or another mark.
+    // A value with a plus sign might be a telephone number, unless it contains a comma, a percent sign or another mark.
     const loss = lossOf(/[,%]/.test(cell) || number !== cell ? plain.replace(/^\+/, '') : plain);
     if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
     const isCode = /^\d+E\d+$/.test(cell);

@@ -65,7 +65,7 @@ export class KeySearch {
       if (type === 'text' && (this.#lengths[i] ?? 0) > MAX_TEXT) return 3;
       if (IDENTIFIER.test(name)) return 0;
       if (i === 0) return 1;
-      // Integer columns rank last, because measurements are often unique by chance.
+      // Integer columns rank last, because they often contain measurements that are unique by chance.
       return type === 'integer' ? 3 : 2;
     };
     const unique = usable.filter((i) => this.#values[i]);

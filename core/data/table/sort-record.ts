@@ -54,7 +54,7 @@ const part = <T>(all: readonly T[], row: number, rows: number): readonly T[] => 
   return all.slice(row * width, (row + 1) * width);
 };
 
-/** Returns the end of the record, or undefined if the buffer may be too small. */
+/** Returns the end of the record, or undefined if the buffer might be too small. */
 export const writeRecord = (buffer: Buffer, start: number, block: KeyedBlock, row: number): number | undefined => {
   const { lines, ends } = block;
   const key = part(block.keys, row, lines.length);
