@@ -104,7 +104,8 @@ const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>
     },
     ...(numeric.length > 0 && {
       of: {
-        description: 'A numeric column. Each row of the response then also has its sum, mean, minimum and maximum.',
+        description:
+          'A numeric column. If given, each row also contains the sum, mean, minimum and maximum of this column.',
         schema: { type: 'string', enum: numeric },
         example: numeric[0]!,
       },

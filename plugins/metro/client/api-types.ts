@@ -3,7 +3,7 @@
 export type Area = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Title by the Office of Management and Budget (July 2023), or name of the state. */
+  /** Title from the Office of Management and Budget (July 2023), or name of the state. */
   readonly name: string;
   readonly kind: 'metropolitan' | 'division' | 'state' | 'nation';
   /** Postal codes of the states, in the order in which the title lists them. */
@@ -95,7 +95,7 @@ export type BacktestGroup = {
   readonly n: number;
   /** Mean point forecast, in percent. */
   readonly mean_point: number;
-  /** Mean published change, in percent. */
+  /** Mean realized change, in percent. */
   readonly mean_realized: number;
   /** Mean absolute error, in percentage points. */
   readonly mae_pp: number;

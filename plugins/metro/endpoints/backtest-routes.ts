@@ -11,7 +11,7 @@ const groupProperties = {
   group: { ...text, description: 'Name of the group, such as a year, a grade or a range of probabilities.' },
   n: { type: 'integer', minimum: 1, description: 'Number of scored forecasts.' },
   mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
-  mean_realized: { ...percent, description: 'Mean published change, in percent.' },
+  mean_realized: { ...percent, description: 'Mean realized change, in percent.' },
   mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
   benchmark_mae_pp: { type: 'number', minimum: 0, description: maeOf('persistence') },
   ar1_nation_mae_pp: { type: 'number', minimum: 0, description: maeOf('ar1_nation') },
@@ -61,8 +61,9 @@ export const backtestRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The newest backtest of the forecasts',
     description:
-      'Scores past forecasts whose outcome has been published. Null until the completed runs span 12 months. ' +
-      'For horizons other than 12 months, it also scores reconstructed runs that `/forecast-runs` does not list.',
+      'Scores past forecasts whose outcome has been published. The backtest is null until the completed runs span 12 ' +
+      'months. For horizons other than 12 months, the backtest also scores reconstructed runs that `/forecast-runs` does ' +
+      'not list.',
     parameters: { query: { horizon_months: horizonParameter } },
     response: {
       description: 'The backtest, or null.',
@@ -124,7 +125,7 @@ export const backtestRoutes: readonly Route[] = [
     summary:
       'Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis',
     description:
-      'Scores the forecasts of the backtest by group, next to persistence and a constant forecast of "up". `year`: year of ' +
+      'Scores the forecasts of the backtest by group, compared with persistence and a constant forecast of "up". `year`: year of ' +
       'the target. `quarter`: newest quarter of data that the forecast used. `state`: a market in several states counts in ' +
       'each. `size`: point forecast, in percent. `probability`: `decline_probability`, for a reliability diagram. `basis`: ' +
       'published or reconstructed.',

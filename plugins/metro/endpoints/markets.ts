@@ -92,7 +92,7 @@ const areaSchema = {
   title: 'Area',
   ...record({
     cbsa,
-    name: { ...text, description: 'Title by the Office of Management and Budget (July 2023), or name of the state.' },
+    name: { ...text, description: 'Title from the Office of Management and Budget (July 2023), or name of the state.' },
     kind: { type: 'string', enum: AREA_KINDS },
     states: {
       type: 'array',

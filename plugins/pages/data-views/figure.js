@@ -23,8 +23,8 @@ import { dataTable } from './table.js';
  * @property {string} [remark] explains differences between the API responses and the page
  * @property {HTMLElement} [more] an additional link
  * @property {Picture} [picture]
- * @property {string} [title] title of an embedded figure. Default: the title of the picture. Without a title, the figure
- *   cannot be embedded
+ * @property {string} [title] title of an embedded figure. Default: the title of the picture. Without either title, the
+ *   figure cannot be embedded
  * @property {Shown} [shown]
  * @property {string} [figure] name of the figure in addresses. Not needed for the first figure of a view
  */
