@@ -61,23 +61,25 @@ const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
 const describeNotes = (
   target: AdapterUnderTest,
   title: string,
+  obstacle: Obstacle,
   define: (test: (obstacle: Obstacle, rule: string, proof: (snapshot: Snapshot) => Promise<void>) => void) => void,
 ): void => {
   describe(title, () => {
     let instance: Instance;
     before(async () => {
+      if (obstacle) return;
       instance = await startNotes(target);
     });
     after(() => instance?.stop());
 
-    define((obstacle, rule, proof) => itUnless(obstacle, rule, () => withSnapshot(instance, proof)));
+    define((lack, rule, proof) => itUnless(lack, rule, () => withSnapshot(instance, proof)));
   });
 };
 
 export const describeTotals = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'totals');
 
-  describeNotes(target, 'totals(collection, query)', (test) => {
+  describeNotes(target, 'totals(collection, query)', obstacle, (test) => {
     test(
       obstacle,
       'counts the documents of each group, for every combination of fields and conditions',
@@ -224,7 +226,7 @@ const PARTS: readonly Partial<Query>[] = [
 export const describeSearch = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'search');
 
-  describeNotes(target, 'find(collection, query) with words', (test) => {
+  describeNotes(target, 'find(collection, query) with words', obstacle, (test) => {
     test(obstacle, 'yields the documents that contain all words, in order', async (snapshot) => {
       for (const words of WORDS) {
         for (const parts of PARTS) {

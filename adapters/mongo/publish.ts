@@ -109,7 +109,7 @@ const commit = async (
 };
 
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
-  const missing = described ? missingIn(described.collections, collections) : [];
+  const missing = described ? missingIn(described.collections, collections, { search: true }) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 

@@ -135,7 +135,7 @@ export class LockedVersions {
       if (!found) return undefined;
       assertLayout(found);
       // MongoDB treats a missing collection as empty, and sorts rows in memory if an index is missing.
-      publishing.assertComplete(found.manifest.version, found.collections, this.#collections);
+      publishing.assertComplete(found.manifest.version, found.collections, this.#collections, { search: true });
       const entry = { id, manifest: found.manifest, readers: 0, isDeleted: false };
       this.#entries.set(id, entry);
       return entry;

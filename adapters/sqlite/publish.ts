@@ -64,7 +64,9 @@ const errorsOf = async (
   stored: StoredVersion,
   { collections }: PublishContext,
 ): Promise<readonly string[]> => {
-  const missing = missingIn(stored.collections, collections).map((what) => `it was published without ${what}`);
+  const missing = missingIn(stored.collections, collections, { search: true }).map(
+    (what) => `it was published without ${what}`,
+  );
   return [...missing, ...(await differencesIn(connection, stored))];
 };
 

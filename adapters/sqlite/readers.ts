@@ -57,7 +57,7 @@ export class Readers {
         connection.close();
         return undefined;
       }
-      publishing.assertComplete(stored.version, stored.collections, this.#collections);
+      publishing.assertComplete(stored.version, stored.collections, this.#collections, { search: true });
       const reader = { stored, connection, ...this.#longReads, declared: this.#collections, holds: 0 };
       this.#readers.set(id, reader);
       return reader;

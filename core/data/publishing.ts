@@ -1,6 +1,7 @@
 /** Helpers for adapters that publish and store versions. `./adapter` exports this module as a namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
+import type { Capabilities } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { nonFinitePath } from '../validation/json.js';
 import { compareBy } from './scalars.js';
@@ -89,26 +90,43 @@ type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
+/** An adapter without the capability `search` needs no search indexes. */
+type Searching = Pick<Capabilities, 'search'>;
+
 /**
  * Returns the declared collections and indexes that a version lacks. The version can be served only if the list is
  * empty.
+ * @param capabilities the capabilities of the adapter
  */
-export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
+export const missingIn = (
+  stored: Indexed,
+  declared: ReadonlyMap<string, Collection>,
+  capabilities: Searching = {},
+): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];
     if (!found) return [`the collection "${collection.name}"`];
     const indexed = found.orders.map((order) => order.join());
     const missing = ordersOf(collection).filter((order) => !indexed.includes(order.join()));
     const { search } = collection;
-    const isSearched = search === undefined || search.join() === found.search?.join();
+    const isSearched = !capabilities.search || search === undefined || search.join() === found.search?.join();
     return [
       ...missing.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`),
       ...(isSearched ? [] : [`the search index [${search.join(', ')}] of "${collection.name}"`]),
     ];
   });
 
-export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
-  const missing = missingIn(stored, declared);
+/**
+ * @param capabilities the capabilities of the adapter
+ * @throws StorageError `invalid_dataset` if a stored version lacks a declared collection or index
+ */
+export const assertComplete = (
+  version: string,
+  stored: Indexed,
+  declared: ReadonlyMap<string, Collection>,
+  capabilities: Searching = {},
+): void => {
+  const missing = missingIn(stored, declared, capabilities);
   if (missing.length === 0) return;
   throw new StorageError(
     'invalid_dataset',

@@ -33,6 +33,29 @@ describe('the conformance suite', () => {
     expect(skipped[0]).to.include('the adapter does not declare "durable"');
   });
 
+  it('publishes nothing for a group of tests that are all skipped', async () => {
+    const { totals, json, ...capabilities } = memory.capabilities;
+    const target = targetOf('declares no optional capability', { capabilities });
+    let created = 0;
+    const counted = {
+      ...target,
+      create(...given: Parameters<typeof target.create>) {
+        created++;
+        return target.create(...given);
+      },
+    };
+    const titles = [
+      ['totals', 'totals(collection, query) returns at most limit groups'],
+      ['search', 'find(collection, query) with words yields the documents that contain all words, in order'],
+      ['json', 'findJson(collection, query) yields text that does not change after it was yielded'],
+    ];
+    const rules = titles.map(
+      ([name, title]) => `${title} (skipped: the adapter does not declare the capability "${name}")`,
+    );
+    const { skipped } = await runSuite(counted, rules);
+    expect([skipped.length, created]).to.deep.equal([3, 0]);
+  });
+
   for (const { that, rules, ...slow } of slowAdapters) {
     it(`passes an adapter that ${that}`, async () => {
       const { passed, failed } = await runSuite(targetOf(that, slow), rules);

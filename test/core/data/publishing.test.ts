@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readable } from '../../../core/data/publishing.js';
+import { assertComplete, readable } from '../../../core/data/publishing.js';
 import { StorageError } from '../../../core/errors.js';
 
 describe('readable(batches)', () => {
@@ -10,5 +10,19 @@ describe('readable(batches)', () => {
     });
     const error = await batches.next().catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(StorageError).that.includes({ code: 'invalid_dataset', cause });
+  });
+});
+
+describe('assertComplete(version, stored, declared, capabilities)', () => {
+  const notes = { name: 'notes', key: ['id'], schema: { type: 'object' }, search: ['text'] };
+  const stored = { notes: { orders: [['id']] } };
+
+  it('asks for a search index only if the adapter has the capability search', () => {
+    const declared = new Map([[notes.name, notes]]);
+    assertComplete('v1', stored, declared, { search: false });
+    assertComplete('v1', { notes: { orders: [['id']], search: ['text'] } }, declared, { search: true });
+    expect(() => assertComplete('v1', stored, declared, { search: true })).to.throw(
+      'The version v1 was published without the search index [text] of "notes"',
+    );
   });
 });
