@@ -20,19 +20,24 @@ const withVersions = <T>(
   return withDurableStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-/** The times are read from the audit log, because `publishedAt` is usually the creation time in the manifest. */
-const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
-  const entries = (await adapter.audit?.list()) ?? [];
-  return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));
+/**
+ * The times are read from the audit log, because `publishedAt` is usually the creation time in the manifest.
+ * @returns undefined if the adapter has no audit log
+ */
+const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string> | undefined> => {
+  const entries = await adapter.audit?.list();
+  return (
+    entries && new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]))
+  );
 };
 
-const formatVersions = (list: readonly Listed[], written: ReadonlyMap<string, string>): string =>
+const formatVersions = (list: readonly Listed[], written: ReadonlyMap<string, string> | undefined): string =>
   table([
-    ['VERSION', 'CREATED', 'PUBLISHED', 'STATE'],
+    ['VERSION', 'CREATED', ...(written ? ['PUBLISHED'] : []), 'STATE'],
     ...list.map(({ version, publishedAt, current, held }) => [
       version,
       publishedAt.toISOString(),
-      written.get(version) ?? '-',
+      ...(written ? [written.get(version) ?? '-'] : []),
       current ? 'current' : held ? 'in use' : '',
     ]),
   ]);
@@ -41,7 +46,7 @@ const list = (command: Command) =>
   withVersions(command, async (versions, { json }, storage) => {
     const found = await versions.list();
     const written = await writtenTimes(storage);
-    if (json) return printJson(found.map((each) => ({ ...each, writtenAt: written.get(each.version) ?? null })));
+    if (json) return printJson(found.map((each) => ({ ...each, writtenAt: written?.get(each.version) ?? null })));
     if (found.length > 0) return print(formatVersions(found, written));
     return note('No version has been published. To publish one: metro-forecast publish DIR');
   });

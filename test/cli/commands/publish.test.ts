@@ -1,6 +1,7 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { register as registerPublish } from '../../../cli/commands/publish.js';
@@ -183,6 +184,20 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await refused('snapshots')).to.include(
       'The adapter "read-only" of this configuration stores no old versions.',
     );
+  });
+
+  it('snapshots omits the publication times if the adapter has no audit log', async () => {
+    const { href } = pathToFileURL(join(packageRoot, 'dist/adapters/sqlite/index.js'));
+    const unaudited = `import sqlite from '${href}';
+      export default { ...sqlite, name: 'unaudited', capabilities: { ...sqlite.capabilities, audit: false },
+        create: (...given) => Object.assign(sqlite.create(...given), { audit: undefined }) };`;
+    await writeFile(join(folder, 'unaudited.mjs'), unaudited);
+    await writeConfig({ use: './unaudited.mjs', options: { path: 'data.sqlite' } });
+    const { version } = await json('publish', data);
+    expect((await done('snapshots')).stdout).to.match(
+      new RegExp(`^VERSION +CREATED +STATE\n${version} +20\\S+Z +current\n$`),
+    );
+    expect((await json('snapshots'))[0].writtenAt).to.equal(null);
   });
 
   it('snapshots lists the newest version first, activate restores a version, and prune keeps the newest and the current version', async () => {
