@@ -62,6 +62,9 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
   if (keyword === 'enum') {
     const [sent, values] = [String(data), (schema as unknown[]).map(String)];
+    const isList =
+      instancePath === '' && sent.includes(',') && sent.split(',').some((each) => values.includes(each.trim()));
+    if (isList) return `allows only one value, not the list "${excerpt(sent)}"`;
     // Any two very short strings are similar, so a suggestion would be arbitrary.
     const guess = sent.length > 2 ? nearest(sent, values) : undefined;
     const isListed = values.length <= MOST_LISTED;

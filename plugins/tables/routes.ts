@@ -129,8 +129,8 @@ const sortParameter = (orders: Table['orders'], columns: readonly string[]): Par
     schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
     example: [...orders.keys()].at(-1)!,
     allowed:
-      `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
-      'a leading "-"',
+      `exactly one of ${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, with or ` +
+      'without a leading "-"',
   };
 };
 

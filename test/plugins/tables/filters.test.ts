@@ -129,7 +129,11 @@ describe('filters of tables', function () {
     ['Levels[GE]=3', 'Did you mean "level[g'],
     ['Levels_from=3', 'Did you mean "level_from"?'],
     ['LEVEL=3', 'Did you mean "level"?'],
-    ['sort=days', '"sort" must be id, town, level, share, day, checked, note, or one of these with a leading "-"'],
+    ['sort=-town,id', '"sort" must be exactly one of id, town, level, share, day, checked, note, with or'],
+    [
+      'sort=days',
+      '"sort" must be exactly one of id, town, level, share, day, checked, note, with or without a leading "-"',
+    ],
     ['level[ge]=3', 'no query parameter "level[ge]". Did you mean "level[g'],
     ['lvel[gte]=3', 'no query parameter "lvel[gte]"'],
     ['level[gte]=x', '"level[gte]" must be an integer.'],

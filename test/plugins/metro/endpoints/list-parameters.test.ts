@@ -89,6 +89,7 @@ describe('parameters of lists', function () {
     ['/markets?signal=expnd', 'signal', 'did you mean "expand"?'],
     ['/signals?risk_score=A,E', 'risk_score', 'does not allow "E"'],
     ['/forecasts?sort=-forcast_12m', 'sort', 'does not allow "-forcast_12m"; did you mean "-forecast_12m"?'],
+    ['/markets?format=csv,json', 'format', 'allows only one value, not the list "csv,json"'],
     ['/markets?sort=delta_pp', 'sort', 'does not allow "delta_pp"'],
     ['/markets?sort=name,', 'sort', 'must not be empty'],
     ['/movers?state=Texas', 'state', 'does not allow "Texas"'],
