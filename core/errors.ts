@@ -98,6 +98,12 @@ export const errors = withCodes({
   },
 });
 
+/**
+ * The reads for one response exceeded the timeout. Clients see the same code as for an unavailable store, because a
+ * retry might succeed. The metrics count it separately.
+ */
+export const readTimeout: ErrorKind = { ...errors.service_unavailable };
+
 /** Declares an error that a plugin sends to clients. The status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 

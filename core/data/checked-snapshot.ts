@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
 import type { Group, JsonRows, Query, Scalar, Snapshot, TotalsQuery } from '../contracts/storage.js';
-import { ApiError, errors, StorageError } from '../errors.js';
+import { ApiError, readTimeout, StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
 import { checkKey, checkQuery, invalid } from './check-query.js';
 import { filterColumns } from './conditions.js';
@@ -84,9 +84,12 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
   }
 }
 
+const tooSlow = (sentence: string, reason: string, cause: unknown): ApiError =>
+  new ApiError(readTimeout, sentence, { cause: new StorageError('unavailable', reason, { cause }) });
+
 /**
  * Applies the timeout to a read. After the read has waited for other queries, the timeout starts again.
- * @throws ApiError `service_unavailable` if the read exceeds the timeout
+ * @throws ApiError `readTimeout` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
   reads: Reads,
@@ -110,10 +113,7 @@ const withWaits = async <Result>(
   } catch (error) {
     if (!controller.signal.aborted) throw error;
     const sentence = `The totals take longer than ${limit.ms / 1000} seconds. Use filters to narrow the query.`;
-    const cause = new StorageError('unavailable', `The totals did not complete within ${limit.ms} ms.`, {
-      cause: error,
-    });
-    throw new ApiError(errors.service_unavailable, sentence, { cause });
+    throw tooSlow(sentence, `The totals did not complete within ${limit.ms} ms.`, error);
   } finally {
     limit.signal.removeEventListener('abort', abort);
   }
@@ -180,7 +180,7 @@ export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result
 
 /**
  * All reads together must complete within `ms` milliseconds. The timeout of an adapter applies only to a single
- * operation.
+ * operation. After the timeout, the read rejects with an `ApiError` of the kind `readTimeout`.
  */
 export const timedReader = (
   snapshot: Snapshot,
@@ -211,7 +211,10 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
       return await work(reader);
     } catch (cause) {
       if (!(limit.signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
-      throw new StorageError('unavailable', `The reads for one response did not complete within ${ms} ms.`, { cause });
+      const sentence =
+        `Reading the data takes longer than ${ms / 1000} seconds. ` +
+        'If the query reads many rows, narrow it, for example with filters. Otherwise, try again later.';
+      throw tooSlow(sentence, `The reads for one response did not complete within ${ms} ms.`, cause);
     }
   };
 };

@@ -84,7 +84,20 @@ export class RequestMetrics {
   readonly #failed = this.#errors.of({ status: '500' });
   readonly #rejected = this.#errors.of({ status: '503' });
 
-  readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
+  readonly #timeouts = new Counter(
+    'read_timeouts_total',
+    'Responses with status 503 because the reads took longer than `http.answerMs`.',
+  );
+  readonly #timedOut = this.#timeouts.of();
+
+  readonly metrics: readonly Metric[] = [
+    this.#duration,
+    this.#errors,
+    this.#timeouts,
+    this.#cache,
+    this.#limiter,
+    this.#credentials,
+  ];
 
   constructor() {
     // Creates the series now, because alerts cannot be evaluated on a missing series.
@@ -109,6 +122,7 @@ export class RequestMetrics {
       if (res.statusCode === 500) this.#failed.value++;
       else if (res.statusCode === 503) this.#rejected.value++;
     }
+    if (state.isReadTimeout) this.#timedOut.value++;
     if (decision) {
       const { allowed, refused } = this.#byTier.get(caller?.tier) ?? this.decisionsOf(caller?.tier);
       (decision.allowed ? allowed : refused).value++;

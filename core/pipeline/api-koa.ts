@@ -44,6 +44,9 @@ export class RequestState {
   cacheHit = false;
   snapshotVersion: string | undefined;
 
+  /** True if the response is an error because the reads exceeded the timeout. Set by `catchErrors`. */
+  isReadTimeout = false;
+
   // Set by `observe`.
   /** Time in milliseconds from `startedAt` until the response was written. */
   durationMs = 0;

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Logger } from '../contracts/runtime.js';
+import { ApiError, readTimeout } from '../errors.js';
 import { errorResponse, setError, statusError } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { isPrepared, sendNow } from '../response/respond.js';
@@ -19,6 +20,7 @@ export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware
       if (lacksErrorBody(ctx))
         ctx.body = errorResponse(statusError(ctx.status), logger, ctx.requestState.id, pageFor(ctx));
     } catch (error) {
+      ctx.requestState.isReadTimeout = error instanceof ApiError && error.kind === readTimeout;
       setError(ctx, error, logger, pageFor(ctx));
       ctx.app.emit('error', error, ctx);
     }

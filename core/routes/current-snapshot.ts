@@ -3,7 +3,7 @@ import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
-import { ApiError, StorageError } from '../errors.js';
+import { ApiError, readTimeout, StorageError } from '../errors.js';
 import { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
 import { buildOrStart, buildUnlessStreamed } from './build-response.js';
@@ -185,7 +185,7 @@ export class CurrentSnapshot {
         await warm(request);
       } catch (error) {
         // If the store is unavailable, the new snapshot is served without computing further responses.
-        if (error instanceof StorageError) {
+        if (error instanceof StorageError || (error instanceof ApiError && error.kind === readTimeout)) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../../core/contracts/storage.js';
 import { sharedReader, timedReader } from '../../../core/data/checked-snapshot.js';
 import { IndexedCollection } from '../../../core/data/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
-import { StorageError } from '../../../core/errors.js';
+import { ApiError, readTimeout, type StorageError } from '../../../core/errors.js';
 import { markets } from '../../../plugins/metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 
@@ -29,7 +29,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
     assert.lengthOf(await read(60_000, (reader) => reader.find(markets)), documents['markets']?.length ?? 0);
   });
 
-  it('rejects with unavailable if several quick reads together take too long', async () => {
+  it('rejects with readTimeout, and advises to narrow the query, if several quick reads together take too long', async () => {
     let reads = 0;
     const error = await failure(
       read(200, async (reader) => {
@@ -40,8 +40,10 @@ describe('timedReader(snapshot, collections, ms)', () => {
         }
       }),
     );
-    assert.instanceOf(error, StorageError);
-    assert.equal((error as StorageError).code, 'unavailable');
+    assert.instanceOf(error, ApiError);
+    assert.equal((error as ApiError).kind, readTimeout);
+    assert.match((error as ApiError).message, /^Reading the data takes longer than 0\.2 seconds\. .*narrow it/);
+    assert.equal(((error as ApiError).options.cause as StorageError).code, 'unavailable');
     assert.isAbove(reads, 1);
   });
 

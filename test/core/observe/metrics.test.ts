@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { collectGarbage } from '../../../adapters/conformance/collect-garbage.js';
+import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { packageRoot, packageVersion } from '../../../core/util/package.js';
+import { markets } from '../../../plugins/metro/collections.js';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
 import { mongoForTests, redisForTests, uniqueName } from '../../support/services.js';
@@ -66,6 +68,39 @@ describe('metrics', () => {
     expect(by('authentications_total{result="valid"}')).to.equal(4);
     expect(by('authentications_total{result="invalid"}')).to.equal(1);
     expect(by('authentications_total{result="none"}')).to.equal(1);
+  });
+
+  it('count responses whose reads took too long, apart from other errors with status 503', async () => {
+    const name = 'slow';
+    const plugin = definePlugin({
+      name,
+      version: '1.0.0',
+      description: 'Reads for too long.',
+      routes: () => [
+        dataRoute({
+          path: '/slow',
+          operationId: name,
+          summary: name,
+          response: { description: name, schema: { type: 'object' }, example: {} },
+          handler: async (_input, { snapshot }) => {
+            for (;;) await snapshot.find(markets);
+          },
+        }),
+      ],
+    });
+    const slow = await startTestApp({
+      config: { http: { answerMs: 100 }, metrics: { port: 0 } },
+      overrides: { plugins: [{ plugin }] },
+    });
+    try {
+      const { status, json } = await slow.get('/slow');
+      expect([status, json.code]).to.deep.equal([503, 'service_unavailable']);
+      expect(json.error).to.contain('Reading the data takes longer than 0.1 seconds.').and.contain('narrow it');
+      const { text } = await request(slow.metricsUrl!);
+      expect(text).to.contain('\nread_timeouts_total 1\n').and.contain('http_server_errors_total{status="503"} 1\n');
+    } finally {
+      await slow.close();
+    }
   });
 
   it('count requests that never reach a route', async () => {
