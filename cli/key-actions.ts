@@ -179,8 +179,8 @@ export const rotateKey = async (
 };
 
 /**
- * Changes a setting of a key, and of its predecessors and successors. Otherwise, the owner could use one of them with
- * the old limit.
+ * Changes a setting of a key, and of its predecessors and successors. Otherwise, the owner could use another of these
+ * keys with the old limit.
  */
 const changeSharing = async (
   store: KeyStore,

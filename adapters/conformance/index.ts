@@ -22,8 +22,8 @@
  *
  * `docs/reference/adapter-contract.md` lists the rules. The title of each test is the rule that it proves. A failing
  * test shows the query, the expected result and the actual result. If `fast-check` is installed, the suite also
- * compares the adapter with a reference over generated queries, datasets and sequences of changes, and shows the
- * smallest counterexample.
+ * generates queries, datasets and sequences of changes. It compares the results with a reference implementation, and
+ * shows the smallest counterexample.
  */
 import { describeAborting } from './aborting.js';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';

@@ -272,7 +272,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
         await adapter.ping();
         await target.breakBackend!(adapter);
         try {
-          // An adapter that checks its connection only from time to time can still resolve for a moment.
+          // If an adapter checks its connection only at intervals, ping() can still resolve for a short time.
           await eventually('ping() rejects', async () => (await adapter.ping().catch(() => true)) === true, 1000);
           await failsWith('unavailable', () => adapter.ping());
         } finally {

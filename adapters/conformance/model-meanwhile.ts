@@ -208,7 +208,7 @@ export class Meanwhile {
     const done = [both, second].filter((_, i) => isDone(i === 0 ? outcomes.published : outcomes.changed));
     if (target === both.name) sameValue(done.length, 1, `the number of publications of "${target}" that succeed`);
     const { name } = await this.#final();
-    // The current version was published last, so it is recorded last.
+    // The model records the current version last, because it was published last.
     const inOrder = done.toSorted((a, b) => Number(a.name === name) - Number(b.name === name));
     for (const each of inOrder) this.#published(each, await this.#timeInList(each.name));
     sameValue(state.current!.version.name, name, 'the current version after two publications');

@@ -1,7 +1,7 @@
 /**
  * Compares adapters on one store with a model of the contract. The steps of a generated sequence publish (successfully
- * or not), activate, delete, take snapshots, close, reopen, set the clock, and use a second process, also while another
- * change is in progress.
+ * or not), activate or delete versions, take snapshots, close and reopen adapters, set the clock, and use a second
+ * process. Some steps run while another change is in progress.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';

@@ -181,8 +181,8 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
     await hasItems(instance, itemsOf(THIRD));
   };
   /**
-   * Makes a call during a publication. Either the call waits for the publication, or one of the two rejects with one of
-   * the codes.
+   * Makes a call during a publication. Either the call waits for the publication, or the call or the publication
+   * rejects with an allowed code.
    */
   const started = async (
     instance: Instance,

@@ -46,8 +46,8 @@ export interface ContentTarget {
 const TYPES: Readonly<Record<string, string>> = { string: 'TEXT', integer: 'INTEGER' };
 
 /**
- * Returns the fields that are stored in columns: the fields used for sorting, and all numbers, because SQLite reads
- * some numbers in JSON with less precision.
+ * Returns the fields that are stored in columns: the fields used for sorting, and all numbers. SQLite reads some
+ * numbers in JSON with less precision.
  */
 const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;

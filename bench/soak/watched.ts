@@ -1,4 +1,4 @@
-/** A probe in the process of the service reports memory, descriptors and listeners. */
+/** A probe in the service process reports its memory, descriptors and listeners. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

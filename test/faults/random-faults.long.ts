@@ -26,7 +26,7 @@ const LIMIT = 120;
 const LIMITED_PER_SECOND = [2, 6, 12];
 /** Maximum response time: `http.answerMs` (4 s) and a margin for a busy machine. */
 const BOUND_MS = 6000;
-/** Maximum time that reads fail after a fault of MongoDB. On an idle machine, this takes 3 seconds. */
+/** Maximum time that reads fail after a fault of MongoDB. On an idle machine, reads fail for at most 3 seconds. */
 const RECOVERY_MS = 10_000;
 const STALLED_MS = 1000;
 

@@ -7,7 +7,7 @@ import sqlite from 'node-sqlite3-wasm';
 
 /** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */
 
-// SQLite compares UTF-8 bytes one by one. This sorts strings by code point and allows NUL.
+// SQLite compares UTF-8 bytes one by one, which sorts strings by code point and allows NUL.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
 // Core has checked that names match [a-z0-9_]*. Without quotes, SQLite could treat them as keywords.
 const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
