@@ -33,7 +33,7 @@ export const readsEvery = async (
   for (const [i, order] of ordersOf(collection).entries()) {
     const query = { order };
     const expected = answerOf(documents, query);
-    // Comparing all values takes long, so only the first order compares them all.
+    // All values are compared only for the first order, because the comparison takes long.
     const most = i === 0 ? length : VALUES;
     sameDocuments(collection, await find(snapshot, collection, query), expected, query, most);
     if (!snapshot.findJson) continue;

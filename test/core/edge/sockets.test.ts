@@ -99,7 +99,7 @@ describe('sockets', () => {
 
   it('closing does not wait for clients without a running request', async () => {
     await service.close();
-    // If closing waited, the test would fail with a timeout.
+    // If `close()` waited for these clients, the test would time out.
     service = await startTestApp({ config: { metrics: { port: 0 }, server: { drainMs: 600_000 } } });
     port = Number(new URL(service.url).port);
     metricsPort = Number(new URL(service.metricsUrl!).port);

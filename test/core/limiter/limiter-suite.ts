@@ -14,7 +14,7 @@ interface LimiterHarness {
   /** Maximum milliseconds from the end of a window until its permits are available again. */
   lateMs(limit: number): number;
   readonly runs: number;
-  /** True if `wait` takes real time. The schedules then run concurrently. */
+  /** True if `wait` waits in real time. The schedules then run concurrently. */
   readonly isRealTime: boolean;
 }
 
