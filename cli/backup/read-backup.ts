@@ -126,9 +126,13 @@ const publishVersion = async (
   });
   const snapshot = adapter.snapshot();
   try {
+    const { version } = manifest;
+    if (snapshot.version !== version) {
+      throw new OperatorError(`Another process published ${snapshot.version} after ${version} was restored.`);
+    }
     const differs = await differingCollection(dataset, snapshot, collections);
-    if (differs === undefined && snapshot.version === manifest.version) return;
-    throw new OperatorError(`Version ${manifest.version} was restored with different rows in "${differs}".`);
+    if (differs !== undefined)
+      throw new OperatorError(`Version ${version} was restored with different rows in "${differs}".`);
   } finally {
     snapshot.release();
   }

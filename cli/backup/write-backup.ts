@@ -62,8 +62,8 @@ const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed
   return { moves, audit: (await adapter.audit?.list()) ?? [] };
 };
 
-const open = async ({ adapter }: OpenedStorage, { version, publishedAt, current }: Listed): Promise<Snapshot> => {
-  const snapshot = current ? adapter.snapshot() : await adapter.versions?.asOf(publishedAt);
+const open = async ({ adapter }: OpenedStorage, { version, publishedAt }: Listed): Promise<Snapshot> => {
+  const snapshot = adapter.versions ? await adapter.versions.asOf(publishedAt) : adapter.snapshot();
   if (snapshot?.version === version) return snapshot;
   snapshot?.release();
   throw new StorageError('unavailable', 'it was deleted or replaced during the export');

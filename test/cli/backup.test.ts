@@ -2,11 +2,14 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { withStores } from '../../cli/backup/with-stores.js';
+import { writeBackup } from '../../cli/backup/write-backup.js';
 import { register as registerExport } from '../../cli/commands/export.js';
 import { register as registerImport } from '../../cli/commands/import-backup.js';
 import { register as registerKeys } from '../../cli/commands/keys.js';
 import { register as registerPublish } from '../../cli/commands/publish.js';
 import { register as registerSnapshots } from '../../cli/commands/snapshots.js';
+import { openDirectory } from '../../core/data/directory.js';
 import { createApp } from '../../index.js';
 import { writeVersions } from '../support/dataset-version.js';
 import { expecting, runCommand } from '../support/run-command.js';
@@ -193,6 +196,41 @@ describe('export and import-backup', function () {
     const { deployment } = sources.get('json')!;
     expect(await deployment.refused(registerExport, 'export', backupOf('json'))).to.contain('is not empty');
     expect(await deployment.refused(registerExport, 'export', deployment.config)).to.contain('is not a directory');
+  });
+
+  it('contains the listed versions if another version is published during the export', async () => {
+    const { config } = await Deployment.create(folder, 'sqlite');
+    const [first, second] = await Promise.all(versions.directories.map(openDirectory));
+    const omissions: string[] = [];
+    const { backup } = await withStores(config, async ({ storage, keyStore }) => {
+      const { adapter } = storage;
+      await adapter.publish!(first!.dataset);
+      const history = adapter.history!;
+      const { read } = history;
+      let reads = 0;
+      history.read = async () => {
+        const found = await read();
+        // The export reads the history twice before it writes the versions.
+        if (++reads === 2) await adapter.publish!(second!.dataset);
+        return found;
+      };
+      const options = {
+        signal: new AbortController().signal,
+        onRows() {},
+        onOmission: (text: string) => omissions.push(text),
+      };
+      const written = await writeBackup(
+        await mkdtemp(join(folder, 'busy-')),
+        { storage, keyStore, config: {}, declarations: [] },
+        options,
+      );
+      const current = adapter.snapshot();
+      expect(current.version).to.equal('version-2');
+      current.release();
+      return written;
+    });
+    expect(omissions).to.deep.equal([]);
+    expect(backup.versions.map(({ version }) => version)).to.deep.equal(['version-1']);
   });
 
   describe('a restore', () => {
