@@ -15,15 +15,14 @@ type Confirm = () => Promise<void>;
 export const withStoreLock = <T>(path: string, task: (confirm: Confirm) => Promise<T>, wait: boolean): Promise<T> =>
   withFileLock(path, task, { wait, staleMs: PUBLICATION_STALE_MS });
 
-/** The id is optional, because earlier builds wrote drafts without it. */
-const SUFFIX = /^(\.[0-9a-f-]{36})?\.new$/;
+const DRAFT_SUFFIX = /^\.[0-9a-f-]{36}\.new$/;
 
 /** Removes drafts that killed processes have left. The caller must hold the lock. */
 export const removeDrafts = async (path: string): Promise<void> => {
   const target = await linkTarget(path);
   const name = basename(target);
   for (const file of await readdir(dirname(target))) {
-    if (file.startsWith(name) && SUFFIX.test(file.slice(name.length)))
+    if (file.startsWith(name) && DRAFT_SUFFIX.test(file.slice(name.length)))
       await rm(join(dirname(target), file), { force: true });
   }
 };

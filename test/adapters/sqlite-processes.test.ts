@@ -94,6 +94,12 @@ describe('several processes that use the same SQLite file', function () {
     expect(await drafts()).to.deep.equal([]);
   });
 
+  it('keep a file that is named almost like a draft', async () => {
+    writeFileSync(`${store.path}.new`, 'not a draft');
+    await (await store.opened()).publish(anotherDataset('next', FIRST_CREATED));
+    expect(await readdir(store.folder)).to.include('data.db.new');
+  });
+
   it('keep a database that was created during the first publication, which is rejected', async () => {
     const publisher = await store.opened();
     const onProgress = () => writeFileSync(store.path, '');
