@@ -1,6 +1,6 @@
 /** Numbers with currency signs, brackets for negative values, spaces between thousands, or a typographic minus sign. */
 
-export interface MarkedNumber {
+interface MarkedNumber {
   /** The number without marks, such as -1234,5. Its decimal separator is unchanged. */
   readonly number: string;
   /** A currency sign, or an empty string. */
@@ -19,7 +19,7 @@ const MARKED = /^(\()?([+\-\u2212])?\s?([A-Z]{0,3}\p{Sc})?\s?([+\-\u2212])?([\d.
 const SEPARATED = /^[1-9]\d{0,2}([\s'’])\d{3}(\1\d{3})*([.,]\d+)?$/u;
 
 /** Returns undefined for numbers without marks, and for text that is not a number. */
-export const unmark = (cell: string): MarkedNumber | undefined => {
+const unmark = (cell: string): MarkedNumber | undefined => {
   if (UNMARKED.test(cell)) return undefined;
   const [, open, first = '', left = '', second = '', digits, percent = '', right = '', close] = MARKED.exec(cell) ?? [];
   if (digits === undefined || (open === undefined) !== (close === undefined)) return undefined;
