@@ -8,7 +8,7 @@ export interface Cached {
 
 export interface SharedCache {
   /**
-   * Returns the cached value if it is at most `ttlSeconds` old. Otherwise one replica builds a new value. Meanwhile,
+   * Returns the cached value if it is at most `ttlSeconds` old. Otherwise, one replica builds a new value. Meanwhile,
    * other replicas return the previous value, or wait if there is none. If `build` fails, returns the previous value,
    * or rejects if there is none.
    */

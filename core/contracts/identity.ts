@@ -46,8 +46,9 @@ export interface Identity {
   readonly usesAddress?: boolean;
   /**
    * Returns the caller, or undefined to let the next plugin try. Throw an error with status 401 to reject invalid
-   * credentials without trying the next plugin. The response has the message and headers of an `ApiError`. After any other error, endpoints that need a key respond with that
-   * error. They respond with a 503 if there is no result within 5 seconds.
+   * credentials without trying the next plugin. If the error is an `ApiError`, the response has its message and
+   * headers. After any other error, endpoints that need a key respond with that error. They respond with a 503 if there
+   * is no result within 5 seconds.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }

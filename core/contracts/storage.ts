@@ -131,8 +131,8 @@ export interface Snapshot {
   findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
   /**
    * Resolves with the groups in any order. Without `by`, the result is always one group, even if no document matches.
-   * Resolves with undefined if the adapter would have to read all documents one by one. The framework then reads them,
-   * up to a limit. Requires the capability `totals`.
+   * Resolves with undefined if the adapter would have to read all documents one by one. In this case, the framework
+   * reads them, up to a limit. Requires the capability `totals`.
    * @param onWait pauses the timeout, and returns a function that resumes it. The adapter must call `onWait` if the
    *   query has to wait for other queries. It must call the returned function when the query starts.
    */

@@ -52,7 +52,7 @@ class Keyed {
   }
 }
 
-/** @yields after each array, because V8 can mark objects for several milliseconds when a large array is allocated */
+/** @yields after each array, because allocating a large array can make V8 mark objects for several milliseconds */
 function* newKeyed(length: number): Generator<void, Keyed> {
   const keys = new Float64Array(length);
   yield;

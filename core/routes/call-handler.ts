@@ -52,7 +52,7 @@ interface PiecesOptions {
   readonly until?: AbortSignal | undefined;
 }
 
-/** What a handler has returned. Its rows are read when the pieces are read. The pieces can be read only once. */
+/** The result of a handler. Reading the pieces reads the rows, and is possible only once. */
 export interface HandlerResult {
   /** Header lines that are sent with every encoding and with a 304. */
   readonly head: string;
