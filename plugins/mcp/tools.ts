@@ -176,8 +176,8 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * Encodes a value as one path segment. The first character is always encoded, so that `..` or the name of another route
- * cannot change the path.
+ * Encodes a value as one path segment. The first character is always encoded, so that a value such as `..` or the name
+ * of a route cannot select another route.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
