@@ -10,6 +10,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  * @property {string} color a custom property, without `--`
  * @property {boolean} [dashed]
  * @property {boolean} [bars] whether to draw bars instead of a line
+ * @property {(value: number) => string} [text] formats a value of this line. Default: `valueText` of the chart
  *
  * @typedef {object} Band
  * @property {string} label

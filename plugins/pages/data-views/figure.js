@@ -201,19 +201,25 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
   ],
 });
 
+/** @param {readonly (string | undefined)[]} sources publishers of the data, and models of forecasts */
+export const sourceLine = (sources) => {
+  const names = [...new Set(sources.filter(Boolean))];
+  return names.length > 0 ? h('p', { class: 'source muted' }, `Source: ${names.join('; ')}`) : null;
+};
+
 /**
  * @template Row
- * @typedef {Tools & { title: string, table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly
- *   Row[] } }} Below
+ * @typedef {Tools & { title: string, publishers?: Parameters<typeof sourceLine>[0], table: { columns: readonly
+ *   import('./table.js').Column<Row>[], rows: readonly Row[] } }} Below `publishers`: absent if the view has its own source line
  */
 
 /** @template Row @param {Below<Row>} options */
-const belowChart = ({ title, table, ...tools }) => {
+const belowChart = ({ title, publishers = [], table, ...tools }) => {
   const details = h('details', h('summary', 'Data as a table'));
   // The table is created when the user opens it, because it can have hundreds of rows.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
-  return [dataTools(tools), details];
+  return [sourceLine(publishers), dataTools(tools), details].filter((part) => part !== null);
 };
 
 /**

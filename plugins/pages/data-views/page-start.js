@@ -1,5 +1,5 @@
 import { anonymousLimits, getKey, publicPath, setKey } from '../shared/api.js';
-import { find, h } from '../shared/dom.js';
+import { find, h, ownerName } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
 const showLimits = () => {
@@ -17,8 +17,7 @@ const showLimits = () => {
 const linkFullPage = () => {
   const address = () => `${location.pathname.replace(/\/embed$/, '')}${location.hash}`;
   const onclick = () => link.setAttribute('href', address());
-  const owner = find('.brand').textContent;
-  const link = h('a', { href: address(), target: '_blank', rel: 'noopener', onclick }, `Open in ${owner}`);
+  const link = h('a', { href: address(), target: '_blank', rel: 'noopener', onclick }, `Open in ${ownerName()}`);
   find('#notes').after(h('nav', { class: 'whole', 'aria-label': 'Full page' }, link));
 };
 

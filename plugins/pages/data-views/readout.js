@@ -7,9 +7,9 @@ const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */
 const valuesAt = ({ lines, band, extra, valueText }, index) => {
-  const values = lines.flatMap(({ label, values, color }) => {
+  const values = lines.flatMap(({ label, values, color, text = valueText }) => {
     const value = values[index];
-    return typeof value === 'number' ? [{ label, text: valueText(value), value, color }] : [];
+    return typeof value === 'number' ? [{ label, text: text(value), value, color }] : [];
   });
   const [low, high] = [band?.lower[index], band?.upper[index]];
   const value = extra?.values[index];

@@ -28,13 +28,14 @@ const listParts = (elements) => {
   );
 };
 
-/** @param {(name: string) => HTMLElement} [figures] @returns {Promise<HTMLElement[]>} */
-export const showGuide = async (figures = () => h('div')) => {
+/** @param {(name: string) => Promise<HTMLElement>} [figures] @returns {Promise<HTMLElement[]>} */
+export const showGuide = async (figures = async () => h('div')) => {
   const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
   // Commands in a guide contain the address of this service, so that users can paste them.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
-  const elements = blocksOf(text, addressOf).map((block) =>
-    block.kind === 'element' ? block.element : figures(block.name),
+  const blocks = blocksOf(text, addressOf);
+  const elements = await Promise.all(
+    blocks.map((block) => (block.kind === 'element' ? block.element : figures(block.name))),
   );
   for (const heading of elements) {
     if (heading.matches('h2, h3')) heading.id = headingId(heading.textContent ?? '');

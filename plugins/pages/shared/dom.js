@@ -36,6 +36,8 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
+export const ownerName = () => find('.brand').textContent ?? '';
+
 /** @param {() => void} replace */
 export const keepingFocus = (replace) => {
   const focused = document.activeElement?.id;

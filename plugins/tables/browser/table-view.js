@@ -1,10 +1,10 @@
 import { keepInAddress, setChoices } from '../../pages/data-views/address.js';
 import { choice } from '../../pages/data-views/controls.js';
-import { replaceTools } from '../../pages/data-views/figure.js';
+import { replaceTools, sourceLine } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
 import { loadModule, retitle } from '../../pages/data-views/router.js';
 import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
-import { h } from '../../pages/shared/dom.js';
+import { h, ownerName } from '../../pages/shared/dom.js';
 import { onceEach } from '../../pages/shared/once.js';
 import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
@@ -114,8 +114,11 @@ const TABS = [
 ];
 
 /** @param {readonly string[]} unknown */
-const ignoredText = (unknown) =>
-  `The address contains ${unknown.map((name) => `“${name}”`).join(', ')}, which this table cannot filter by. All other filters apply.`;
+const ignoredNote = (unknown) => {
+  const names = unknown.map((name) => `“${name}”`).join(', ');
+  const text = `The address contains ${names}, which this table cannot filter by. All other filters apply.`;
+  return names === '' ? '' : h('p', { role: 'alert' }, text);
+};
 
 /** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
@@ -181,7 +184,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   searchWhileTyping(query, signal, choose);
   await showAll();
-  const ignored = unknown.length > 0 ? h('p', { role: 'alert' }, ignoredText(unknown)) : '';
-  const main = h('div', { class: 'browse' }, panel.element, h('div', ignored, bar, chips, place));
+  const rows = h('div', ignoredNote(unknown), bar, chips, place, sourceLine([ownerName()]));
+  const main = h('div', { class: 'browse' }, panel.element, rows);
   return { title: count.title(await facts), question: count.sentence, name: words(table.name), content: [main] };
 };

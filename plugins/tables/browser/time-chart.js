@@ -4,7 +4,7 @@ import { linesCsv } from '../../pages/data-views/csv.js';
 import { chartFigure, linesTable } from '../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { Problem } from '../../pages/shared/api.js';
-import { h, keepingFocus } from '../../pages/shared/dom.js';
+import { h, keepingFocus, ownerName } from '../../pages/shared/dom.js';
 import { exact, rounded } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
@@ -129,7 +129,7 @@ const timeFigure = (table, chosen, figures, { target, isFiltered, signal }) => {
       title: heading,
       file: table.name,
       options: () => options,
-      credits: () => [document.querySelector('.brand')?.textContent ?? '', location.href],
+      credits: () => [ownerName(), location.href],
     },
     sources: [{ label: table.name, target, file: table.name }],
     shown: { file: `${table.name}-${chosen.value ?? COUNT}.csv`, text: () => linesCsv(options, chosen.time) },

@@ -52,23 +52,31 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
 
 /**
  * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from:
- *   string, money: readonly string[], nation?: string | undefined }} chosen
+ *   string, money: readonly string[], rates: readonly string[], nation?: string | undefined }} chosen
  * @returns {Calls}
  */
-export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
+export const compareCalls = ({ m, s, show, real, from, money, rates, nation }) => {
   const inReal = real && show !== 'nation';
   // The API cannot return yearly changes of real values.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
   // To compute the first yearly change, the page needs values from one year earlier.
-  const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
-  const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
-    ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];
-  const deflated = inReal ? money : s;
-  const plain = inReal ? s.filter((id) => !money.includes(id)) : [];
+  const earlier = `${Number(from) - 1}-01-01`;
+  const start = show === 'nation' || (inReal && show === 'change') ? earlier : `${from}-01-01`;
+  const call = (
+    /** @type {readonly string[]} */ ids,
+    /** @type {string | undefined} */ unit,
+    cbsa = '',
+    since = start,
+  ) => (ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : []);
+  const relative = show === 'rebased' ? s : s.filter((id) => !rates.includes(id));
+  const differences = show === 'change' ? s.filter((id) => rates.includes(id)) : [];
+  const deflated = inReal ? money : relative;
+  const plain = inReal ? relative.filter((id) => !money.includes(id)) : [];
   const worked = [
     show === 'rebased' && 'values relative to the start (100)',
     show === 'nation' && 'yearly changes, the nation’s yearly changes, and the difference',
     show === 'change' && inReal && 'yearly changes in real values',
+    differences.length > 0 && 'yearly changes in percentage points',
     s.length > 0 && 'quarterly means',
   ].filter(Boolean);
   return {
@@ -76,6 +84,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
       ...call(m.length > 0 ? ['metro_hpi'] : [], units, m.join(',')),
       ...call(deflated, units),
       ...call(plain, show === 'change' ? 'yoy' : undefined),
+      ...call(differences, undefined, '', earlier),
       ...call(show === 'nation' && nation ? [nation] : [], undefined),
     ],
     remark:

@@ -70,15 +70,24 @@ export const quarterMeans = (rows, least = 1) => {
   );
 };
 
-/** @param {Values} values @returns {Map<string, number>} */
-export const yearlyChange = (values) => {
+/** @param {Values} values @param {(value: number, before: number) => number} compare @returns {Map<string, number>} */
+const comparedToYearBefore = (values, compare) => {
   const changes = new Map();
   for (const [date, value] of values) {
     const before = values.get(addMonths(date, -12));
-    if (before) changes.set(date, (value / before - 1) * 100);
+    if (before !== undefined) changes.set(date, compare(value, before));
   }
   return changes;
 };
+
+/** Returns changes in percent. @param {Values} values */
+export const yearlyChange = (values) => {
+  const changes = comparedToYearBefore(values, (value, before) => (value / before - 1) * 100);
+  return new Map([...changes].filter(([, change]) => Number.isFinite(change)));
+};
+
+/** Returns changes of percentages, in percentage points. @param {Values} values */
+export const yearlyDifference = (values) => comparedToYearBefore(values, (value, before) => value - before);
 
 /** Scales values so that the first value on or after `from` is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {

@@ -32,7 +32,7 @@ const columns = (most) => [
     ...numbers('Forecast', (row) => row.forecast_12m, percent),
     cell: (row) => [
       percent(row.forecast_12m),
-      h('small', { class: 'muted' }, `before: ${percent(row.prior_forecast_12m)}`),
+      h('small', { class: 'muted' }, `was\u00a0${percent(row.prior_forecast_12m)}`),
     ],
   },
   { label: 'Main driver', cell: mainDriver, name: 'wide long' },
@@ -40,7 +40,7 @@ const columns = (most) => [
     ...column('Signal', ({ signal }) => signal, badge),
     cell: ({ signal, prior_signal: before }) => [
       badge(signal),
-      before === signal ? null : h('small', { class: 'muted' }, `before: ${before ?? 'none'}`),
+      before === signal ? null : h('small', { class: 'muted' }, `was\u00a0${before ?? 'none'}`),
     ],
     name: 'wide',
   },

@@ -148,6 +148,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
       options,
       credits: () => [creditOf(series), ...(series.notes ? [series.notes] : []), location.href],
     },
+    publishers: [series.source],
     sources: [source],
     table: {
       rows: rows.toReversed(),

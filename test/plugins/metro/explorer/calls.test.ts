@@ -30,12 +30,20 @@ describe('the explorer’s API calls', () => {
     expect(past.remark).to.contain('filters');
   });
 
-  const compared = { m: ['12060', '26420'], s: ['GDP', 'UNRATE'], real: false, from: '2008', money: ['GDP'] };
+  const compared = {
+    m: ['12060', '26420'],
+    s: ['GDP', 'UNRATE'],
+    real: false,
+    from: '2008',
+    money: ['GDP'],
+    rates: ['UNRATE'],
+  };
 
   it('request the units of a comparison', () => {
     expect(compareCalls({ ...compared, show: 'change' }).targets).to.deep.equal([
       '/observations?series_id=metro_hpi&cbsa=12060,26420&units=yoy&since=2008-01-01',
-      '/observations?series_id=GDP,UNRATE&units=yoy&since=2008-01-01',
+      '/observations?series_id=GDP&units=yoy&since=2008-01-01',
+      '/observations?series_id=UNRATE&since=2007-01-01',
     ]);
     expect(compareCalls({ ...compared, show: 'rebased', real: true }).targets).to.deep.equal([
       '/observations?series_id=metro_hpi&cbsa=12060,26420&units=real&since=2008-01-01',
@@ -45,7 +53,13 @@ describe('the explorer’s API calls', () => {
   });
 
   it('request one more year if the page computes yearly changes, and the nation if it is compared', () => {
-    const { targets, remark } = compareCalls({ ...compared, s: [], show: 'nation', real: true, nation: 'USSTHPI' });
+    const { targets, remark } = compareCalls({
+      ...compared,
+      s: ['UNRATE'],
+      show: 'nation',
+      real: true,
+      nation: 'USSTHPI',
+    });
     expect(targets).to.deep.equal([
       '/observations?series_id=metro_hpi&cbsa=12060,26420&since=2007-01-01',
       '/observations?series_id=USSTHPI&since=2007-01-01',

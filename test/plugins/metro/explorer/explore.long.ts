@@ -386,8 +386,17 @@ describe('the explorer in Chromium', () => {
       const [ink] = channels(getComputedStyle(document.querySelector('.plot .line')).stroke);
       const wide = [...document.querySelectorAll('.plot > svg')].map((plot) => plot.getBoundingClientRect().right - innerWidth);
       const pressed = [...document.querySelectorAll('button, input, summary, #announcement')].filter((each) => each.checkVisibility());
-      return { red, ink, wide, buttons: pressed.length, owner: document.querySelector('.on-paper').innerText };
-    })()`)) as { red: number; ink: number; wide: number[]; buttons: number; owner: string };
+      const texts = (selector) => [...document.querySelectorAll(selector)].map((each) => each.innerText);
+      return { red, ink, wide, buttons: pressed.length, owner: texts('.on-paper')[0], sources: texts('.source'), drivers: texts('.drivers h2') };
+    })()`)) as {
+      red: number;
+      ink: number;
+      wide: number[];
+      buttons: number;
+      owner: string;
+      sources: string[];
+      drivers: string[];
+    };
     await page.evaluate('dispatchEvent(new Event("afterprint"))');
     for (const format of ['A4', 'Letter']) {
       const sheets = (await page.pdf({ format, preferCSSPageSize: false }))
@@ -397,6 +406,9 @@ describe('the explorer in Chromium', () => {
     }
     await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
     await page.setViewportSize({ width: 1280, height: 900 });
+    expect(paper.sources).to.have.length(2);
+    expect(paper.sources.join()).to.match(/^Source: \w+/);
+    expect(paper.drivers).to.deep.equal(['Why this forecast']);
     expect(paper.red).to.equal(255);
     expect(paper.ink).to.be.below(80);
     expect(paper.buttons).to.equal(0);
@@ -590,11 +602,12 @@ describe('the explorer in Chromium', () => {
     const texas = await box();
     const [x = 0, y = 0, width = 0, height = 0] = `${texas}`.split(' ').map(Number);
     expect(width).to.be.below(Number(`${whole}`.split(' ')[2]) / 2);
-    const bright = (await page.evaluate(`[...document.querySelectorAll('.metro[fill-opacity="1"]')].map((shape) => {
+    const bright = (await page.evaluate(`[...document.querySelectorAll('.metro:not([fill^="url"])')].map((shape) => {
       const { x, y, width, height } = shape.getBBox();
       return [x, y, x + width, y + height];
     })`)) as [number, number, number, number][];
     expect(bright).to.have.length.above(0);
+    expect(await page.locator('.place > .legend').innerText()).to.contain('not selected');
     for (const [left, top, right, bottom] of bright)
       expect([left >= x, top >= y, right <= x + width, bottom <= y + height]).to.not.include(false);
     await page.locator('.mapped').press('+');
@@ -917,6 +930,12 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot svg').waitFor();
     expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
+    const [index] = (await app.get('/series?kind=metro')).json.data;
+    const sources = page.locator('.source').filter({ visible: true });
+    expect(await sources.allInnerTexts()).to.deep.equal([`Source: ${index.source}`]);
+    await page.goto(`${app.origin}/explore/embed?map#/markets`);
+    await page.locator('svg.map').waitFor();
+    expect(await sources.allInnerTexts()).to.deep.equal([`Source: ${index.source}`]);
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();

@@ -52,6 +52,16 @@ describe('the explorer’s figures', () => {
     expect([...changes.keys()]).to.deep.equal(['2024-10-01', '2025-01-01']);
     expect(changes.get('2024-10-01')).to.be.closeTo(25, 1e-9);
     expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
+    expect([...figures.yearlyDifference(quarterly).values()]).to.deep.equal([20, 9]);
+  });
+
+  it('compute the change of a rate from zero, but no percentage of zero', () => {
+    const values = new Map([
+      ['2023-10-01', 0],
+      ['2024-10-01', 0.5],
+    ]);
+    expect(figures.yearlyChange(values).size).to.equal(0);
+    expect(figures.yearlyDifference(values).get('2024-10-01')).to.equal(0.5);
   });
 
   for (const [cadence, dates, expected] of [

@@ -169,6 +169,19 @@ describe('the title of a comparison', () => {
     it(`describes ${name}: ${expected}`, () =>
       expect(comparisonFinding({ dates, lines }, 'rebased', new Set())).to.equal(expected));
   }
+
+  const rate = { ...lineOf('UNRATE', [null, 0.1, 0.4, 0.4]), text: String };
+  for (const [name, lines, expected] of [
+    ['a rate in percentage points', [rate], 'In the year to 2024 Q4, UNRATE changed by +0.4 pp'],
+    [
+      'the lines in percent, if others are in percentage points',
+      [lineOf('A', [2, 2, 2, 3]), rate],
+      'In the year to 2024 Q4, A rose 3.0%',
+    ],
+  ] as const) {
+    it(`describes ${name}: ${expected}`, () =>
+      expect(comparisonFinding({ dates, lines }, 'change', new Set())).to.equal(expected));
+  }
 });
 
 describe('the key figures of the front page', () => {

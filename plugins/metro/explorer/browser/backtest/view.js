@@ -6,7 +6,7 @@ import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { counted, day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
 import { basisNote, basisText, methodologyLink } from '../basis.js';
-import { HPI, listOf } from '../catalog.js';
+import { HPI, listOf, seriesOf } from '../catalog.js';
 import { limitsOf } from '../grades.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
@@ -199,14 +199,17 @@ export const backtestView = async (_parameters, signal) => {
   if (data === null) return emptyView();
   /** @type {(by: string, span?: string) => Promise<Group[]>} */
   const groupsBy = (by, span = '') => listOf(`${breakdownTarget(by)}${span}`);
-  const [runs, years, grades, before, since, states] = await Promise.all([
+  const [runs, years, grades, before, since, states, index] = await Promise.all([
     /** @type {Promise<ForecastRun[]>} */ (listOf('/forecast-runs')),
     groupsBy('year'),
     groupsBy('grade'),
     groupsBy('grade', BEFORE),
     groupsBy('grade', SINCE),
     groupsBy('state'),
+    seriesOf(HPI),
   ]);
+  const basis = basisText(reconstructedIn(data), data.n);
+  const publishers = [index?.source, `forecasts by ${data.model_version}`];
   return {
     title: findingOf(data),
     name: 'Backtest',
@@ -215,7 +218,7 @@ export const backtestView = async (_parameters, signal) => {
     series: [HPI],
     content: [
       ...summary(data, years),
-      ...(years.length > 0 ? yearFigures(years, signal, basisText(reconstructedIn(data), data.n)) : []),
+      ...(years.length > 0 ? yearFigures(years, signal, { basis, publishers }) : []),
       ...(grades.length > 0 ? gradeTable(grades, before, since, runs.find(({ rules }) => rules)?.rules) : []),
       ...(states.length > 0 ? stateTable(states) : []),
       furtherScores(data),

@@ -82,8 +82,11 @@ const yearTable = (years) =>
     ],
   }).element;
 
-/** @param {readonly Group[]} years @param {AbortSignal} signal @param {string} basis */
-export const yearFigures = (years, signal, basis) => {
+/**
+ * @param {readonly Group[]} years @param {AbortSignal} signal
+ * @param {{ basis: string, publishers: readonly (string | undefined)[] }} origin
+ */
+export const yearFigures = (years, signal, { basis, publishers }) => {
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
   const common = (/** @type {string} */ title, /** @type {ChartOptions} */ options) => ({
     chart: chart(options, signal),
@@ -94,6 +97,7 @@ export const yearFigures = (years, signal, basis) => {
       options: () => options,
       credits: () => [...(basis ? [basis] : []), location.href],
     },
+    publishers,
     sources: [{ label: 'years', target: breakdownTarget('year'), file: 'backtest-years' }],
   });
   return [

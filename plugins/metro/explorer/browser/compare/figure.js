@@ -27,12 +27,14 @@ export const chipsOf = (members, onremove) =>
     ),
   );
 
-/** @param {Choices} chosen @param {Series | undefined} index @param {readonly Series[]} macros */
-const creditsOf = ({ m, s, real }, index, macros) => {
-  const shown = macros.filter(({ series_id }) => s.includes(series_id) || (real && series_id === PRICES));
-  const sources = [...(m.length > 0 && index ? [index] : []), ...shown];
-  return [sources.map(creditOf).join('; '), ...(index?.notes ? [index.notes] : []), location.href];
-};
+/**
+ * @param {Choices} chosen
+ * @param {{ index: Series | undefined, macros: readonly Series[], nationSource: string | undefined }} series
+ */
+const seriesShown = ({ m, s, real }, { index, macros, nationSource }) => [
+  ...(m.length > 0 && index ? [index] : []),
+  ...macros.filter(({ series_id: id }) => s.includes(id) || (real && id === PRICES) || id === nationSource),
+];
 
 /**
  * @param {Comparison} comparison @param {Choices} chosen
@@ -40,18 +42,27 @@ const creditsOf = ({ m, s, real }, index, macros) => {
  * @param {AbortSignal} signal
  */
 export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
-  if (options.lines.length === 0) return h('p', { class: 'notice' }, 'Add a market or a series above.');
+  if (options.lines.length === 0) {
+    const advice =
+      members.length === 0
+        ? 'Add a market or a series above.'
+        : 'The change of a rate is in percentage points, so it cannot be compared with the change of the nation’s index.';
+    return h('p', { class: 'notice' }, advice);
+  }
   const names = namesOf(members);
+  const shown = seriesShown(chosen, { index, macros, nationSource });
   const file = comparisonFile(members, chosen);
   const calls = compareCalls({
     ...chosen,
     nation: nationSource,
     money: members.filter(({ kind, real }) => kind === 's' && real).map(({ id }) => id),
+    rates: members.filter((member) => member.rates).map(({ id }) => id),
   });
   return chartFigure({
     title: names,
     note: chosen.s.length > 0 ? 'Monthly and daily series are shown as quarterly means.' : '',
     chart: chart(options, signal),
+    publishers: shown.map(({ source }) => source),
     sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
     remark: calls.remark,
     table: linesTable(options, 'Quarter'),
@@ -60,7 +71,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
       title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
       file,
       options: () => options,
-      credits: () => creditsOf(chosen, index, macros),
+      credits: () => [shown.map(creditOf).join('; '), ...(index?.notes ? [index.notes] : []), location.href],
     },
   });
 };

@@ -8,16 +8,19 @@ export const QUESTION = 'How do markets and series compare over time?';
  * Returns the values of each line at the first and the last date for which all lines have a value.
  * @param {ChartOptions} options
  */
-const endsOf = ({ lines, dates, from = '' }) => {
+const endsOf = ({ lines: all, dates, from = '' }) => {
+  // Changes in percent and in percentage points cannot be ranked together.
+  const inPercent = all.filter(({ text }) => text === undefined);
+  const lines = inPercent.length > 0 ? inPercent : all;
   const shown = dates.flatMap((date, at) => (date < from ? [] : [at]));
   const known = lines.filter(({ values }) => shown.some((at) => typeof values[at] === 'number'));
   const common = shown.filter((at) => known.every(({ values }) => typeof values[at] === 'number'));
   const [start, end] = [common[0], common.at(-1)];
   if (start === undefined || end === undefined) return [];
-  return known.map(({ label, short = label, values }) => {
+  return known.map(({ label, short = label, values, text }) => {
     const point = (/** @type {number} */ at) => ({ date: `${dates[at]}`, value: Number(values[at]) });
     const isNewest = shown.every((at) => at <= end || typeof values[at] !== 'number');
-    return { label, short, first: point(start), last: point(end), isNewest };
+    return { label, short, first: point(start), last: point(end), isNewest, inPoints: text !== undefined };
   });
 };
 
@@ -30,8 +33,8 @@ const verbsOf = (most, least) => {
 /** @param {ChartOptions} options @param {import('./members.js').Show} show @param {ReadonlySet<string>} realLabels */
 export const findingOf = (options, show, realLabels) => {
   const isReal = options.lines.every(({ label }) => realLabels.has(label));
-  const text = (/** @type {{ value: number, label: string }} */ { value, label }) =>
-    `${(show === 'nation' ? points : percent)(value, 1)}${!isReal && realLabels.has(label) ? ' in real terms' : ''}`;
+  const text = (/** @type {{ value: number, label: string, inPoints: boolean }} */ { value, label, inPoints }) =>
+    `${(show === 'nation' || inPoints ? points : percent)(value, 1)}${!isReal && realLabels.has(label) ? ' in real terms' : ''}`;
   const ends = endsOf(options)
     .map((end) => ({
       ...end,
@@ -45,7 +48,7 @@ export const findingOf = (options, show, realLabels) => {
   const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
   const when = show === 'rebased' ? since : `In the year to ${end}`;
   const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
-  const moved = show === 'nation' ? `changed by ${text(best)}` : moveOf(best.value, PAST_MOVES);
+  const moved = show === 'nation' || best.inPoints ? `changed by ${text(best)}` : moveOf(best.value, PAST_MOVES);
   if (best === worst) return `${when}, ${best.short} ${moved}${than}`;
   if (text(best) === text(worst)) return `${when}, all ${moved}${than}`;
   const [first, second] = verbsOf(best.value, worst.value);

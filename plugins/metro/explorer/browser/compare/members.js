@@ -11,8 +11,9 @@ import { plainName, searcher, tellingName } from '../search.js';
 /**
  * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and base month
  *   of the prices
- * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>,
- *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms; absent if not supported
+ * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>, rates: boolean,
+ *   real?: () => Promise<Real> }} Member `rates`: whether the values are in percent; `real`: loads the values in real
+ *   terms; absent if not supported
  * @typedef {'rebased' | 'change' | 'nation'} Show
  * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: CBSA codes,
  *   `s`: series ids
@@ -50,15 +51,16 @@ const realTerms = (series, cbsa, signal) => {
 const metro = async ({ cbsa: id, name }, all, signal) => {
   const [values, series] = await Promise.all([indexOf(id, signal), seriesOf(HPI)]);
   const terms = realTerms(series, id, signal);
-  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, ...terms };
+  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, rates: false, ...terms };
 };
 
 /** @param {Series} series @param {AbortSignal} signal @returns {Promise<Member>} */
 const macro = async (series, signal) => {
-  const { series_id: id, title, geography } = series;
+  const { series_id: id, title, geography, units } = series;
   const values = quarterMeans(await observationsOf(id, signal));
   const short = isAreaIndex(id) ? geography : id;
-  return { id, kind: 's', label: `${title} (${id})`, short, values, ...realTerms(series, '', signal) };
+  const rates = /percent/i.test(units);
+  return { id, kind: 's', label: `${title} (${id})`, short, values, rates, ...realTerms(series, '', signal) };
 };
 
 /** @param {AbortSignal} signal */

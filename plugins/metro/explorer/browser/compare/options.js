@@ -1,6 +1,13 @@
-import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
+import { list, number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
-import { gapsText, quartersBetween, rebased, withoutPrices, yearlyChange } from '../market-figures.js';
+import {
+  gapsText,
+  quartersBetween,
+  rebased,
+  withoutPrices,
+  yearlyChange,
+  yearlyDifference,
+} from '../market-figures.js';
 import { recessions } from '../recessions.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
@@ -28,12 +35,13 @@ const lineOf = async (member, { show, from, real }, nation) => {
   // The difference from the nation is the same in nominal and in real terms, so `real` has no effect.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
+  const changes = member.rates ? yearlyDifference : yearlyChange;
   const gaps = base ? withoutPrices(member.values, values, `${from}-01-01`) : [];
   return {
     ...member,
     base,
     gaps,
-    values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values),
+    values: show === 'rebased' ? rebased(values, `${from}-01-01`) : changes(values),
   };
 };
 
@@ -45,6 +53,14 @@ const termsOf = (lines, { show, real }) => {
   const nominal = lines.filter((line) => !line.base).map(({ short }) => short);
   const others = nominal.length > 0 ? ` (${nominal.join(', ')} as published)` : '';
   return `, adjusted for consumer prices, in prices of ${base.slice(0, 7)}${others}${gapsText(lines.flatMap(({ gaps = [] }) => gaps))}`;
+};
+
+/** @param {readonly Line[]} lines */
+const changeUnit = (lines) => {
+  const rates = lines.filter((line) => line.rates);
+  if (rates.length === lines.length && rates.length > 0) return 'Percentage points over four quarters';
+  const others = rates.length > 0 ? `; ${list(rates.map(({ short }) => short))} in percentage points` : '';
+  return `Percent over four quarters${others}`;
 };
 
 const VALUE_TEXTS = {
@@ -62,7 +78,10 @@ const VALUE_TEXTS = {
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
   const nation = show === 'nation' ? await nationOf(signal) : undefined;
-  const lines = await Promise.all(members.map((member) => lineOf(member, chosen, nation)));
+  // The change of a rate is in percentage points, so it cannot be compared with the change of the nation’s index.
+  const comparable = members.filter(({ rates }) => !nation || !rates);
+  const excluded = members.filter((member) => !comparable.includes(member)).map(({ short }) => short);
+  const lines = await Promise.all(comparable.map((member) => lineOf(member, chosen, nation)));
   const known = lines.flatMap(({ values }) => [...values.keys()]).sort();
   const last = `${known.at(-1)}`;
   const dates = known.length > 0 ? quartersBetween(`${known[0]}`, last) : [];
@@ -70,8 +89,8 @@ export const optionsOf = async (members, chosen, signal) => {
   const adjusted = termsOf(lines, chosen);
   const unit = {
     rebased: `${first ? quarter(first) : from} = 100${adjusted}`,
-    change: `Percent over four quarters${adjusted}`,
-    nation: `Percentage points above or below: ${nation?.label}`,
+    change: `${changeUnit(lines)}${adjusted}`,
+    nation: `Percentage points above or below: ${nation?.label}${excluded.length > 0 ? `; not possible for rates (${list(excluded)})` : ''}`,
   }[show];
   /** @type {ChartOptions} */
   const options = {
@@ -79,9 +98,10 @@ export const optionsOf = async (members, chosen, signal) => {
     unit,
     dates,
     ...(first === undefined ? {} : { from: first }),
-    lines: lines.map(({ label, short, values }, index) => ({
+    lines: lines.map(({ label, short, values, rates }, index) => ({
       label,
       short,
+      ...(rates && show === 'change' ? { text: points } : {}),
       color: `line-${index + 1}`,
       values: dates.map((date) => values.get(date) ?? null),
     })),

@@ -10,6 +10,9 @@ import { creditOf } from '../catalog.js';
  */
 
 /** @param {Context} context */
+export const publishersOf = ({ series, newest }) => [series?.source, newest && `forecasts by ${newest.model_version}`];
+
+/** @param {Context} context */
 export const creditsOf = ({ series, newest }) => [
   [
     series && creditOf(series),

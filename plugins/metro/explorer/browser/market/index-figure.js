@@ -8,7 +8,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { day, percent, quarter, rounded } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget } from '../index-data.js';
 import { plainName } from '../search.js';
-import { creditsOf } from './context.js';
+import { creditsOf, publishersOf } from './context.js';
 import { DEFAULT_YEARS, dataOf, optionsOf } from './index-options.js';
 
 /** @import { Context } from './context.js' */
@@ -91,6 +91,7 @@ const belowOf = (context, show, options) => {
       options: () => options,
       credits: () => creditsOf(context),
     },
+    publishers: publishersOf(context),
     sources: [
       { label: 'index', target: targetOf(context, show), file },
       { label: 'forecasts', target: `/markets/${cbsa}/forecast-track`, file: `${cbsa}-forecasts` },

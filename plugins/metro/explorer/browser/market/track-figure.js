@@ -6,7 +6,7 @@ import { day, exact, percent, points, quarter, share } from '../../../../pages/s
 import { basisNote, basisText } from '../basis.js';
 import { quartersBetween, scoreOf } from '../market-figures.js';
 import { plainName } from '../search.js';
-import { creditsOf } from './context.js';
+import { creditsOf, publishersOf } from './context.js';
 
 /** @import { ForecastTrack as Track } from '../../../client/api-types.js' */
 
@@ -81,6 +81,7 @@ export const trackFigure = (context) => {
     figure: 'forecasts',
     note: h('span', `${scoreText(track)} `, ...basisNote(...countsOf(track))),
     chart: chart(options, signal),
+    publishers: publishersOf(context),
     sources,
     picture: {
       title: `${TITLE}: ${name}`,

@@ -2,6 +2,7 @@ import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { fetchFile } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { onceEach } from '../../../../pages/shared/once.js';
+import { hatchOf, scaleHatch } from './scales.js';
 import { zoomable } from './zoom.js';
 
 /**
@@ -19,6 +20,8 @@ export const outlines = () =>
 const POINT = 34;
 const MARGIN = 16;
 const FRAME = 250;
+/** Distance between the lines of the hatching, in map units. */
+const HATCH = 36;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} */
 const shapesOf = (areas, codes) => {
@@ -118,14 +121,13 @@ const listenToKeys = (host, { move, clear, current, onpick }) =>
     else if (event.key === 'Escape') clear();
   });
 
-/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf */
+/** @typedef {(cbsa: string) => string | undefined} ColorOf returns undefined for markets that are not selected */
 
-/** @param {ReadonlyMap<string, SVGElement>} shapes @param {ColorOf} colorOf */
-const colourShapes = (shapes, colorOf) => {
+/** @param {ReadonlyMap<string, SVGElement>} shapes @param {ColorOf} colorOf @param {string} others */
+const colourShapes = (shapes, colorOf, others) => {
   for (const [cbsa, shape] of shapes) {
-    const { color, isFaint } = colorOf(cbsa);
-    shape.setAttribute('fill', paint(color));
-    shape.setAttribute('fill-opacity', isFaint ? '0.15' : '1');
+    const color = colorOf(cbsa);
+    shape.setAttribute('fill', color === undefined ? others : paint(color));
   }
 };
 
@@ -134,12 +136,16 @@ const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
 });
 
-/** @param {Outlines} outlines @param {ReadonlySet<string>} codes @param {Iterable<SVGElement>} shapes */
-export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
+/**
+ * @param {Outlines} outlines @param {ReadonlySet<string>} codes
+ * @param {{ shapes: Iterable<SVGElement>, pattern: SVGElement }} drawn
+ */
+const drawingOf = ({ size, land, states, areas }, codes, { shapes, pattern }) => {
   const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
   return svg(
     'svg',
     { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
+    pattern,
     svg('path', { d: land, fill: paint('raised'), ...borderOf('control', 0.5) }),
     svg('path', {
       d: others.map((cbsa) => areas[cbsa]?.[0] ?? '').join(''),
@@ -164,7 +170,8 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const readout = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const shapes = shapesOf(areas, codes);
   const ring = svg('g', { class: 'ring' });
-  const picture = drawingOf(outlines, new Set(codes), shapes.values());
+  const { fill, pattern } = hatchOf(HATCH);
+  const picture = drawingOf(outlines, new Set(codes), { shapes: shapes.values(), pattern });
   picture.append(ring);
   const keys = 'Use the arrow keys to move between metros, Enter to open one, and plus and minus to zoom.';
   const group = { class: 'mapped', tabindex: '0', role: 'group', 'aria-label': `${label} ${keys}` };
@@ -187,7 +194,10 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     readout.textContent = [...box.children].map((child) => child.textContent).join(' · ');
     placeBox(box, host, new DOMPoint(area[1], area[2]).matrixTransform(picture.getScreenCTM() ?? undefined));
   };
-  const { buttons, isDragged, reveal, enclose } = zoomable(host, picture, size, clear);
+  const { buttons, isDragged, reveal, enclose } = zoomable(host, picture, size, (scale) => {
+    clear();
+    scaleHatch(pattern, 1 / scale);
+  });
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
   /** @param {readonly [number, number]} direction */
@@ -208,9 +218,11 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
-      return drawingOf(outlines, new Set(codes), copies);
+      const whole = /** @type {SVGElement} */ (pattern.cloneNode(true));
+      scaleHatch(whole, 1);
+      return drawingOf(outlines, new Set(codes), { shapes: copies, pattern: whole });
     },
-    colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf),
+    colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf, fill),
     /** @param {readonly string[]} some */
     frame: (some) =>
       enclose(

@@ -1,9 +1,9 @@
-import { pictureButtons } from '../../../../pages/data-views/figure.js';
+import { pictureButtons, sourceLine } from '../../../../pages/data-views/figure.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, percent } from '../../../../pages/shared/format.js';
 import { plainName } from '../search.js';
 import { metroMap } from './map.js';
-import { scaleOf, swatchOf } from './scales.js';
+import { scaleOf, swatchOf, UNSELECTED } from './scales.js';
 
 /** @import { Row } from './runs.js' */
 /** @import { Measure, Step } from './scales.js' */
@@ -20,14 +20,18 @@ const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
 };
 
 /** @param {readonly Step[]} steps */
-export const legendOf = (steps) => steps.map(({ color, label }) => ({ label, swatch: swatchOf(color) }));
+export const legendOf = (steps) => steps.map((step) => ({ label: step.label, swatch: swatchOf(step) }));
 
 /** @param {readonly Step[]} steps */
 export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', swatch, label));
 
+/** @param {string | undefined} source @param {import('../../../../pages/data-views/figure.js').Picture} picture */
+export const sourceRow = (source, picture) =>
+  h('div', { class: 'source-row' }, sourceLine([source]), h('div', { class: 'tools' }, ...pictureButtons(picture)));
+
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
- * @param {{ source: string, credits: () => readonly string[] }} origin
+ * @param {{ source: string | undefined, credits: () => readonly string[] }} origin
  */
 export const marketMap = (outlines, markets, { source, credits }) => {
   /** @type {Map<string, Row>} */
@@ -69,18 +73,15 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     frame: map.frame,
     element: map.element,
     legend,
-    source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
+    source: sourceRow(source, picture),
     /** @param {readonly Row[]} rows @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown */
     show: (rows, { codes, measure, text }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));
       const values = rows.map((row) => row[measure]);
       const scale = scaleOf(measure, values);
-      steps = scale.steps;
+      steps = codes.size < markets.length ? [...scale.steps, UNSELECTED] : scale.steps;
       title.textContent = text;
-      map.colour((cbsa) => ({
-        color: scale.colorOf(byCode.get(cbsa)?.[measure] ?? null),
-        isFaint: !codes.has(cbsa),
-      }));
+      map.colour((cbsa) => (codes.has(cbsa) ? scale.colorOf(byCode.get(cbsa)?.[measure] ?? null) : undefined));
       legend.replaceChildren(...legendItems(steps));
     },
   };

@@ -1,9 +1,9 @@
 import { checkBox } from '../../../../pages/data-views/controls.js';
-import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
 import { measureChoice } from './filters.js';
+import { sourceRow } from './picture.js';
 import { lastQuarterOf } from './runs.js';
 import { valuesByYear, yearMaps, yearsOf } from './years.js';
 
@@ -25,7 +25,7 @@ const yearOf = (measure, run) => `Year to ${quarter(measure === 'last' ? lastQua
  * @param {(index: number) => void} options.onrun
  * @param {{ map: import('./map.js').Outlines, runs: readonly Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
- * @param {{ source: string, credits: () => readonly string[] }} options.origin @param {HTMLElement} options.slider
+ * @param {{ source: string | undefined, credits: () => readonly string[] }} options.origin @param {HTMLElement} options.slider
  * @param {Parameters<typeof valuesByYear>[2]} options.forecastsOf @param {AbortSignal} options.signal
  */
 export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, slider, forecastsOf, signal }) => {
@@ -64,7 +64,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
         h('h2', { class: 'map-title' }, TITLES[colour]),
         h('ul', { class: 'legend' }, ...maps.legend),
         maps.element,
-        h('div', { class: 'tools source' }, h('span', { class: 'muted' }, origin.source), ...pictureButtons(saved)),
+        sourceRow(origin.source, saved),
       );
       drawn = colour;
     });

@@ -17,6 +17,9 @@ const SIGNALS = new Map([
 ]);
 const NONE = 'none';
 
+/** The class of markets that the filters exclude. */
+export const UNSELECTED = { color: 'unselected', label: 'not selected' };
+
 /** @param {ReadonlyMap<string, string>} colors */
 const named = (colors) => ({
   colorOf: (/** @type {string | number | null} */ value) => colors.get(String(value)) ?? NONE,
@@ -60,10 +63,38 @@ export const scaleOf = (measure, values) => {
   return { colorOf, steps: /** @type {Step[]} */ ([...steps, { color: NONE, label: none }]) };
 };
 
-/** @param {string} color */
-export const swatchOf = (color) =>
+/** The lines of a hatching keep their distance if the drawing is zoomed. @param {SVGElement} pattern @param {number} scale */
+export const scaleHatch = (pattern, scale) => pattern.setAttribute('patternTransform', `rotate(45) scale(${scale})`);
+
+let hatches = 0;
+
+/** Returns a fill with diagonal lines, and its definition, which the drawing must contain. @param {number} size */
+export const hatchOf = (size) => {
+  hatches += 1;
+  const id = `hatch-${hatches}`;
+  const square = { width: size, height: size };
+  const pattern = svg(
+    'pattern',
+    { id, ...square, patternUnits: 'userSpaceOnUse' },
+    svg('rect', { ...square, fill: paint('raised') }),
+    svg('rect', { width: size / 3, height: size, fill: paint('line') }),
+  );
+  scaleHatch(pattern, 1);
+  return { fill: `url(#${id})`, pattern };
+};
+
+/** @param {string} fill @param {...SVGElement} definitions */
+const swatch = (fill, ...definitions) =>
   svg(
     'svg',
     { width: 16, height: 12, viewBox: '0 0 16 12', 'aria-hidden': 'true' },
-    svg('rect', { x: 0.5, y: 0.5, width: 15, height: 11, fill: paint(color), stroke: paint('control') }),
+    ...definitions,
+    svg('rect', { x: 0.5, y: 0.5, width: 15, height: 11, fill, stroke: paint('control') }),
   );
+
+/** @param {Step} step */
+export const swatchOf = ({ color }) => {
+  if (color !== UNSELECTED.color) return swatch(paint(color));
+  const { fill, pattern } = hatchOf(4);
+  return swatch(fill, pattern);
+};

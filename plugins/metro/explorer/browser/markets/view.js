@@ -53,7 +53,7 @@ const factsOf = (loaded, chosen) => {
 
 /** @param {Loaded['series']} series @param {HTMLElement} facts */
 const originOf = (series, facts) => ({
-  source: series ? `Source: ${series.source}` : '',
+  source: series?.source,
   credits: () => [
     ...(series ? [creditOf(series)] : []),
     facts.textContent ?? '',

@@ -122,7 +122,7 @@ const PANS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], A
 
 /**
  * @param {HTMLElement} host @param {SVGSVGElement} picture @param {readonly [number, number]} size
- * @param {() => void} onchange
+ * @param {(scale: number) => void} onchange
  */
 export const zoomable = (host, picture, size, onchange) => {
   const button = (/** @type {string} */ sign, /** @type {string} */ label, /** @type {() => void} */ onclick) =>
@@ -131,7 +131,7 @@ export const zoomable = (host, picture, size, onchange) => {
   const view = viewOf(picture, size, () => {
     host.classList.toggle('zoomed', view.scale() > 1);
     whole.disabled = view.scale() === 1;
-    onchange();
+    onchange(view.scale());
   });
   whole.disabled = true;
   listenToWheel(host, view);
