@@ -9,7 +9,7 @@ const MAX_HEIGHT = 340;
 /** Minimum height of a chart in a frame, in pixels. A smaller frame scrolls. */
 const MIN_HEIGHT = 120;
 /** Size of a printed chart in pixels. Two charts fit on an A4 or Letter page. */
-const PAPER = { width: 680, height: 158 };
+const PAPER = { width: 680, height: 132 };
 
 /** @param {HTMLElement} host */
 const heightInFrame = (host) => {

@@ -94,7 +94,7 @@ const figuresOf = ({ market, history, newest }) => {
     ['Risk grade', badge(market.risk_score), 'A low, F high'],
     [
       '80% band',
-      newest.lower_80 === null ? '–' : `${percent(newest.lower_80)} to ${percent(newest.upper_80)}`,
+      newest.lower_80 === null ? '–' : `${percent(newest.lower_80)}\u00a0to ${percent(newest.upper_80)}`,
       'four out of five outcomes over many years, far fewer in some years',
     ],
   ]);
@@ -137,10 +137,14 @@ export const marketView = async ([cbsa = ''], signal, query) => {
       placeOf(loaded),
       figuresOf(context),
       indexFigure(context),
-      reasons.length > 0
-        ? h('section', h('h2', 'What the signal and the grade mean'), ...reasons.map((text) => h('p', text)))
-        : null,
-      drivers,
+      h(
+        'div',
+        { class: 'reasons' },
+        reasons.length > 0
+          ? h('section', h('h2', 'What the signal and the grade mean'), ...reasons.map((text) => h('p', text)))
+          : null,
+        drivers,
+      ),
       trackFigure(context),
       neighboursOf(areas, cbsa),
     ],
