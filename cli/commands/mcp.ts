@@ -30,8 +30,8 @@ export const register = (command: Command): void => {
       'after',
       `
 Speaks the Model Context Protocol until its input ends. Assistants on this machine start the command and need no API
-key, since it reads the configured storage directly. For remote assistants, add the plugin "mcp" to the configuration:
-it serves the same tools at /mcp, with API keys and limits.
+key, because the command reads the configured storage directly. For remote assistants, add the plugin "mcp" to the
+configuration. The plugin serves the same tools at /mcp, with API keys and limits.
 
 Requires the package @modelcontextprotocol/server.
 
