@@ -11,11 +11,14 @@ import { READ_METHODS } from '../response/headers.js';
 import { parametersOf } from './parameters.js';
 import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
+/** OpenAPI allows only these characters in the name of a component. */
+const componentName = (name: string): string => name.replaceAll(/[^\w.-]/g, '_');
+
 type SecuritySchemes = Readonly<Record<string, object>>;
 
 const securitySchemesOf = (plugins: Registry['plugins']): SecuritySchemes => {
   const own = plugins.flatMap(({ plugin: { name, identity, securityScheme } }) =>
-    identity && securityScheme ? [[name.replaceAll(/[^\w.-]/g, '_'), securityScheme]] : [],
+    identity && securityScheme ? [[componentName(name), securityScheme]] : [],
   );
   const isUndescribed = plugins.some(({ plugin: { identity, securityScheme } }) => identity && !securityScheme);
   const others = isUndescribed ? ' The service also accepts other credentials.' : '';
@@ -223,16 +226,17 @@ class ComponentSchemas {
     );
     const title = schema['title'];
     if (typeof title !== 'string' || schema['type'] !== 'object') return resolved;
-    const known = this.#components.get(title);
+    const name = componentName(title);
+    const known = this.#components.get(name);
     if (known && JSON.stringify(known.schema) !== JSON.stringify(schema)) {
       throw new Error(`Two different schemas have the title "${title}"`);
     }
-    this.#components.set(title, { schema, resolved });
-    return { $ref: `#/components/schemas/${title}` };
+    this.#components.set(name, { schema, resolved });
+    return { $ref: `#/components/schemas/${name}` };
   }
 
   all(): Record<string, unknown> {
-    return Object.fromEntries([...this.#components].sort().map(([title, { resolved }]) => [title, resolved]));
+    return Object.fromEntries([...this.#components].sort().map(([name, { resolved }]) => [name, resolved]));
   }
 
   #resolve(keyword: string, value: unknown): unknown {

@@ -88,7 +88,7 @@ export const tableRoutes = (declared: Collection): Route[] => {
     orders,
     example,
     // Columns outside the key are optional, because the parameter `fields` can exclude them.
-    row: { title: `${operation}Row`, ...schema, required: key },
+    row: { ...schema, title: `${operation}Row`, required: key },
   };
   return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { partOf } from '../../../core/app/create-app.js';
-import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
+import { definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import { errors } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { pointerPath, valueAt } from '../../../core/validation/path.js';
@@ -46,6 +46,30 @@ describe('security schemes', () => {
     const { security, ApiKey } = await schemesOf(definePlugin(tokens));
     expect(security).to.deep.equal([{ ApiKey: [] }]);
     expect(ApiKey.description).to.contain('The service also accepts other credentials.');
+  });
+});
+
+describe('components', () => {
+  it('have names that OpenAPI allows, whatever the titles of the schemas are', async () => {
+    const routes = () => [
+      serviceRoute({
+        path: '/rate',
+        operationId: 'getRate',
+        summary: 'A rate',
+        response: { description: 'A rate.', schema: { type: 'object', title: 'Daily rate (%)' }, example: {} },
+        handler: async () => ({}),
+      }),
+    ];
+    const plugin = definePlugin({ name: 'rates', version: '1.0.0', description: 'Returns a rate.', routes });
+    const service = await startTestApp({ overrides: { plugins: [{ plugin }] } });
+    try {
+      const { paths, components }: Json = (await request(`${service.url}/openapi.json`)).json;
+      const { schema } = paths['/rate'].get.responses['200'].content['application/json'];
+      expect(schema).to.deep.equal({ $ref: '#/components/schemas/Daily_rate____' });
+      expect(components.schemas).to.have.property('Daily_rate____');
+    } finally {
+      await service.close();
+    }
   });
 });
 

@@ -90,6 +90,22 @@ describe('plugin tables', () => {
     }
   });
 
+  it('names schemas after their tables, even if two declarations have the same title', async () => {
+    const declarations = await mkdtemp(join(folder, 'titled-'));
+    for (const name of ['trees', 'shops']) {
+      const schema = { type: 'object', title: 'City data', required: ['id'], properties: { id: { type: 'integer' } } };
+      const declaration = { name, key: ['id'], schema: { ...schema, description: name, examples: [{ id: 1 }] } };
+      await writeFile(join(declarations, `${name}.collection.json`), JSON.stringify(declaration));
+    }
+    const titled = await createApp({ ...config({ path: declarations }), adapter: 'memory' });
+    try {
+      const { components } = (await titled.inject('/api/v1/openapi.json')).json();
+      expect(components.schemas).to.include.keys('TreesRow', 'ShopsRow').and.not.to.have.property('City data');
+    } finally {
+      await titled.close();
+    }
+  });
+
   it('filters and sorts by the orders of the table', async () => {
     const boise = all.filter(({ city }) => city === 'Boise');
     expect(await rows('?city=Boise')).to.deep.equal(boise);
