@@ -63,6 +63,7 @@ import { describePruningMeanwhile } from './pruning-meanwhile.js';
 import { describePublishing } from './publishing.js';
 import { describeRacing } from './racing.js';
 import { describeRandomReads } from './random-reads.js';
+import { describeReadingMeanwhile } from './reading-meanwhile.js';
 import { describeReopening } from './reopening.js';
 import { describeRepair } from './repair.js';
 import { describeResources } from './resources.js';
@@ -139,6 +140,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeReading(target, 'reading', allRows, READING);
     describeReading(target, 'reading from a large dataset', allRowsWithCrowd, READING_MUCH);
     describeIsolation(target);
+    describeReadingMeanwhile(target);
     describeLifecycle(target);
     describeFindJson(target);
     describeTotals(target);

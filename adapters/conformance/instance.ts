@@ -7,6 +7,7 @@ import type {
   Collection,
   Dataset,
   Document,
+  PublishOptions,
   Scalar,
   Snapshot,
   StorageAdapter,
@@ -276,21 +277,26 @@ export const pruned = async (
   return [...deleted].sort();
 };
 
-export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset()) => {
+export const beginToPublish = async (
+  adapter: StorageAdapter,
+  dataset = anotherDataset(),
+  options?: PublishOptions,
+) => {
   let resume = (): void => {};
   const resumed = new Promise<void>((resolve) => {
     resume = resolve;
   });
   let publication: Promise<void> | undefined;
   await new Promise<void>((begun, failed) => {
-    publication = adapter.publish!({
+    const waiting: Dataset = {
       ...dataset,
       async *read(collection) {
         yield* dataset.read(collection);
         begun();
         await resumed;
       },
-    });
+    };
+    publication = adapter.publish!(waiting, options);
     publication.then(() => failed(new Error('publish() resolved before it had read a collection')), failed);
   });
   return { publication: publication!, resume };

@@ -53,9 +53,9 @@ export const mightStandAlone = async (target: AdapterUnderTest, { folder }: Inst
 
 /** Works like `testsOver`, for tests of several adapters on one store. Skips the test at run time if necessary. */
 export const testsOverStore =
-  (target: AdapterUnderTest) =>
+  (target: AdapterUnderTest, dataset = () => datasetOf()) =>
   (obstacle: Obstacle, title: string, test: Test): void =>
-    testsOver(target, obstacle)(title, async (instance, running) => {
+    testsOver(target, obstacle, dataset)(title, async (instance, running) => {
       const alone = await mightStandAlone(target, instance);
       if (alone) skip(running, alone);
       await test(instance, running);

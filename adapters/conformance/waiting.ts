@@ -1,6 +1,7 @@
-/** Tests a publication that waits until another publication ends. Both can use the same adapter. */
+/** Tests changes during a publication, which can wait until it ends. Both can use the same adapter. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StorageAdapter, StorageErrorCode } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameValue, within } from './expect.js';
 import {
@@ -13,10 +14,77 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { beginToPublish, hasItems, type Instance, type Opened } from './instance.js';
+import { beginToPublish, hasItems, hasVersion, type Instance, type Opened, versionOf } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 import { ABORT_MS, settled } from './taking-turns.js';
 import { testsOver, testsOverStore } from './tests-over.js';
+
+/** Milliseconds after which a change has started to wait for the publication, unless it has been made. */
+const START_MS = 20;
+
+/** How a publication can end. */
+const ENDS = ['succeeds', 'fails', 'is aborted', 'is closed'] as const;
+type End = (typeof ENDS)[number];
+
+/** The changes that are made during a publication. */
+const CHANGES = ['activate', 'prune', 'publish'] as const;
+
+const createdOf = (i: number): string => new Date(Date.UTC(2025, 0, 1, 0, i)).toISOString();
+
+/** Begins a publication. `end()` ends it, and resolves when it has settled. */
+const beginWith = async (adapter: StorageAdapter, end: End, version: string, i: number) => {
+  const controller = new AbortController();
+  const whole = anotherDataset(version, createdOf(i));
+  const dataset = end === 'fails' ? { ...whole, read: brokenDataset(new Error('it is damaged')).read } : whole;
+  const { publication, resume } = await beginToPublish(adapter, dataset, { signal: controller.signal });
+  const settling = Promise.allSettled([publication]);
+  return async () => {
+    if (end === 'is aborted') controller.abort();
+    const closing = end === 'is closed' ? adapter.close() : undefined;
+    resume();
+    await closing;
+    return (await settling)[0].status;
+  };
+};
+
+/**
+ * Makes each change during a publication that ends in each way. The change must settle. If the publication has not
+ * succeeded, the change has its effect or is rejected. Later changes must succeed.
+ * @param open returns the adapter that publishes and the adapter that makes the change
+ */
+const changeDuring = async (
+  { adapter }: Pick<Opened, 'adapter'>,
+  ends: readonly End[],
+  open: (end: End) => Promise<readonly [StorageAdapter, StorageAdapter]>,
+): Promise<void> => {
+  const rounds = ends.flatMap((end) => CHANGES.map((change) => ({ end, change })));
+  for (const [n, { end, change }] of rounds.entries()) {
+    if (change !== 'publish' && !adapter.versions) continue;
+    const i = 3 * n;
+    const previous = versionOf(adapter);
+    await adapter.publish!(anotherDataset(`before-${n}`, createdOf(i)));
+    const [publisher, other] = await open(end);
+    const finish = await beginWith(publisher, end, `during-${n}`, i + 1);
+    const next = anotherDataset(`next-${n}`, createdOf(i + 2));
+    const acts = {
+      activate: () => other.versions!.activate(previous),
+      prune: () => other.versions!.prune(1),
+      publish: () => other.publish!(next),
+    };
+    const changing = Promise.allSettled([acts[change]()]);
+    await delay(START_MS);
+    const published = await finish();
+    const [changed] = await changing;
+    const codes: readonly StorageErrorCode[] = end === 'is closed' ? ['conflict', 'closed'] : ['conflict'];
+    if (changed!.status === 'rejected') await failsWith(codes, () => Promise.reject(changed!.reason));
+    else if (published === 'rejected' && change !== 'prune') {
+      const isClosed = publisher === other && end === 'is closed';
+      if (!isClosed) hasVersion({ adapter: other }, change === 'activate' ? previous : `next-${n}`);
+    }
+  }
+  await adapter.publish!(anotherDataset('last', createdOf(rounds.length * 3)));
+  await hasItems({ adapter }, itemsOf('last'));
+};
 
 export const describeWaiting = (target: AdapterUnderTest): void => {
   const publishes = without(target, 'publish');
@@ -107,5 +175,25 @@ export const describeWaiting = (target: AdapterUnderTest): void => {
 
   describe('a publication that waits for another one of its adapter', () => {
     describeRules((title, body) => testsOver(target, publishes)(title, (instance) => body(instance, instance)));
+  });
+
+  describe('a change during a publication', () => {
+    const title = (whose: string) =>
+      `of ${whose} settles, whether the publication succeeds, fails, or is aborted or closed, and so do later changes`;
+
+    testsOver(target, publishes)(title('the same adapter'), async (instance) => {
+      const ends = ENDS.filter((end) => end !== 'is closed' || !isExclusive(target));
+      await changeDuring(instance, ends, async (end) => {
+        const { adapter } = end === 'is closed' ? await instance.another() : instance;
+        return [adapter, adapter];
+      });
+    });
+    testsOverStore(target)(publishes || isExclusive(target), title('another adapter'), async (instance) => {
+      const other = await instance.another();
+      await changeDuring(instance, ENDS, async (end) => {
+        const { adapter } = end === 'is closed' ? await instance.another() : instance;
+        return [adapter, other.adapter];
+      });
+    });
   });
 };
