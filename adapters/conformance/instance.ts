@@ -7,7 +7,6 @@ import type {
   Collection,
   Dataset,
   Document,
-  PublishOptions,
   Scalar,
   Snapshot,
   StorageAdapter,
@@ -277,26 +276,19 @@ export const pruned = async (
   return [...deleted].sort();
 };
 
-export const beginToPublish = async (
-  adapter: StorageAdapter,
-  dataset = anotherDataset(),
-  options?: PublishOptions,
-) => {
+export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset(), signal?: AbortSignal) => {
   let resume = (): void => {};
   const resumed = new Promise<void>((resolve) => {
     resume = resolve;
   });
   let publication: Promise<void> | undefined;
   await new Promise<void>((begun, failed) => {
-    const waiting: Dataset = {
-      ...dataset,
-      async *read(collection) {
-        yield* dataset.read(collection);
-        begun();
-        await resumed;
-      },
+    const read = async function* (collection: string) {
+      yield* dataset.read(collection);
+      begun();
+      await resumed;
     };
-    publication = adapter.publish!(waiting, options);
+    publication = adapter.publish!({ ...dataset, read }, signal && { signal });
     publication.then(() => failed(new Error('publish() resolved before it had read a collection')), failed);
   });
   return { publication: publication!, resume };

@@ -1,6 +1,6 @@
 /** Tests that a publication leaves nothing behind if it fails, is aborted, or is interrupted by `close()`. */
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
@@ -17,7 +17,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasVersion, type Instance, listOf, namesOf, versionOf, withSnapshot } from './instance.js';
+import { hasVersion, type Instance, listOf, namesOf, type Opened, versionOf, withSnapshot } from './instance.js';
 import { isExclusive, standsAlone, without } from './obstacles.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
@@ -106,6 +106,46 @@ const INTERRUPTIONS: Readonly<Record<string, Interruption>> = {
         await new Promise(setImmediate);
       }),
   },
+};
+
+/** The adapter is closed this many turns of the event loop after a change was started. */
+const TURNS = [0, 1, 2, 3, 5, 10];
+const CHANGES = ['publish', 'activate', 'prune'] as const;
+
+/** Closes the adapter `turns` after it has started a change. Returns an adapter that was opened afterwards. */
+const closeDuring = async (
+  instance: Instance,
+  { adapter }: Pick<Opened, 'adapter'>,
+  change: (typeof CHANGES)[number],
+  i: number,
+): Promise<Opened> => {
+  const created = (n: number) => new Date(Date.UTC(2025, 0, 1, i, n)).toISOString();
+  const previous = versionOf(adapter);
+  const [current, next] = [`current-${i}`, `next-${i}`];
+  await adapter.publish!(datasetOf(current, created(0), NEXT));
+  const calls = {
+    publish: () => adapter.publish!(datasetOf(next, created(1))),
+    activate: () => adapter.versions!.activate(previous),
+    prune: () => adapter.versions!.prune(1),
+  };
+  const settling = Promise.allSettled<unknown>([calls[change]()]);
+  for (let n = 0; n < TURNS[i % TURNS.length]!; n++) await nextTurn();
+  await adapter.close();
+  const [settled] = await within('a change settles after close()', settling, SETTLE_MS);
+  const last = await instance.another();
+  const found = versionOf(last.adapter);
+  const after = { publish: next, activate: previous, prune: current }[change];
+  if (settled!.status === 'rejected') {
+    await failsWith(['closed', 'conflict'], () => Promise.reject(settled!.reason));
+    if (change !== 'activate') sameValue(found, current, `${change}() that has rejected to change nothing`);
+    return last;
+  }
+  sameValue(found, after, `${change}() that has resolved to have its effect after its adapter is closed`);
+  if (change !== 'prune') return last;
+  const deleted = settled!.value as readonly string[];
+  const kept = (await namesOf(last)).filter((name) => deleted.includes(name));
+  isEmpty(kept, 'prune() to have deleted the versions that it returns');
+  return last;
 };
 
 export const describeInterrupted = (target: AdapterUnderTest): void => {
@@ -229,5 +269,15 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
         hasVersion(last, FIRST);
       },
     );
+  });
+
+  describe('a change in progress when its adapter is closed', () => {
+    testStore(publishes || standsAlone(target), 'has its effect, or rejects', async (instance) => {
+      let opened = await instance.another();
+      const changes = target.capabilities.versions ? CHANGES : CHANGES.slice(0, 1);
+      for (const [n, change] of changes.entries()) {
+        for (const i of TURNS.keys()) opened = await closeDuring(instance, opened, change, n * TURNS.length + i);
+      }
+    });
   });
 };

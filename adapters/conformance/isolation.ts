@@ -1,14 +1,11 @@
 /** Tests that a snapshot does not change when another version becomes current. */
-import assert from 'node:assert/strict';
 import type { Document, Manifest, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, findJson, readsReject, restOf } from './find-rows.js';
+import { sameItems, sameList, sameValue } from './expect.js';
+import { find, findJson, readsReject } from './find-rows.js';
 import {
   aboutDataset,
   anotherDataset,
-  crowd,
-  crowdedDataset,
   datasetOf,
   FIRST,
   FIRST_CREATED,
@@ -17,7 +14,6 @@ import {
   itemsOf,
   type Rows,
   rows,
-  rowsWithCrowd,
   SECOND,
   SECOND_CREATED,
   THIRD,
@@ -60,7 +56,6 @@ const holds = (snapshot: Snapshot, content: Rows): Promise<void> =>
 
 export const describeIsolation = (target: AdapterUnderTest): void => {
   const test = testsOver(target, cannotChange(target));
-  const testCrowded = testsOver(target, cannotChange(target), crowdedDataset);
 
   describe('the factory', () => {
     it('gives every test a store of its own', async () => {
@@ -253,18 +248,6 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         for await (const batch of asked) found.push(...batch);
         sameItems(found, rows['items']!);
       }));
-
-    testCrowded('lets a find() that started before a change finish on its own version', (instance) =>
-      withSnapshot(instance, async (held) => {
-        const batches = held.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
-        const before: readonly Document[] = (await batches.next()).value ?? [];
-        await makeCurrent(target, instance, anotherDataset());
-        const seats = [...before, ...(await restOf(batches))];
-        const expected = rowsWithCrowd()['crowd']!;
-        assert(seats.length > before.length || before.length === expected.length, 'rows follow after the change');
-        sameSequence(crowd, seats, expected.slice(0, seats.length));
-      }),
-    );
 
     test('never mixes two versions while many callers read', async (instance) => {
       let changing = true;

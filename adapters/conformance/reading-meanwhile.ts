@@ -15,8 +15,8 @@ import {
   largeRows,
   rows,
 } from './fixture.js';
-import { type Instance, makeCurrent, type Opened } from './instance.js';
-import { cannotChange, isExclusive } from './obstacles.js';
+import { type Instance, isCurrent, makeCurrent, type Opened } from './instance.js';
+import { cannotChange, isExclusive, isUnnoticed } from './obstacles.js';
 import { answerOf } from './reference.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
@@ -83,7 +83,8 @@ const changesOf = (target: AdapterUnderTest, opened: Pick<Opened, 'adapter'>, wh
     ...callsOf(opened, [FIRST, `${whose}-new`, 'missing']),
     ...(publishes && {
       'publish()': () => adapter.publish!(next('next', 2)),
-      'publish() without rows': () => adapter.publish!({ ...datasetOf(), ...next('empty', 3), read: async function* () {} }),
+      'publish() without rows': () =>
+        adapter.publish!({ ...datasetOf(), ...next('empty', 3), read: async function* () {} }),
     }),
     ...(whose === 'own' && {
       'prune(1)': () => adapter.versions?.prune(1),
@@ -191,6 +192,13 @@ export const describeReadingMeanwhile = (target: AdapterUnderTest): void => {
         const other = await instance.another();
         await readAll(instance, () => ({
           ...changesOf(target, other, 'other'),
+          ...(!cannotChange(target) &&
+            !isUnnoticed(target) && {
+              'a new version that the reader notices': async () => {
+                await makeCurrent(target, other, anotherDataset('noticed', '2025-04-01T00:00:00Z'));
+                await isCurrent(target, instance, 'noticed');
+              },
+            }),
           'close() of the other adapter': () => other.adapter.close(),
         }));
       },

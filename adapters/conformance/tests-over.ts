@@ -55,7 +55,11 @@ export const mightStandAlone = async (target: AdapterUnderTest, { folder }: Inst
 export const testsOverStore =
   (target: AdapterUnderTest, dataset = () => datasetOf()) =>
   (obstacle: Obstacle, title: string, test: Test): void =>
-    testsOver(target, obstacle, dataset)(title, async (instance, running) => {
+    testsOver(
+      target,
+      obstacle,
+      dataset,
+    )(title, async (instance, running) => {
       const alone = await mightStandAlone(target, instance);
       if (alone) skip(running, alone);
       await test(instance, running);

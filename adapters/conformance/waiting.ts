@@ -36,7 +36,7 @@ const beginWith = async (adapter: StorageAdapter, end: End, version: string, i: 
   const controller = new AbortController();
   const whole = anotherDataset(version, createdOf(i));
   const dataset = end === 'fails' ? { ...whole, read: brokenDataset(new Error('it is damaged')).read } : whole;
-  const { publication, resume } = await beginToPublish(adapter, dataset, { signal: controller.signal });
+  const { publication, resume } = await beginToPublish(adapter, dataset, controller.signal);
   const settling = Promise.allSettled([publication]);
   return async () => {
     if (end === 'is aborted') controller.abort();

@@ -10,6 +10,7 @@ import { columnBugs } from './columns.js';
 import { conditionBugs } from './conditions.js';
 import { defaultBugs } from './defaults.js';
 import { detailBugs } from './details.js';
+import { closedChangeBugs, disturbedReadBugs, queuedChangeBugs } from './disturbances.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
 import { hangingBugs } from './hanging.js';
@@ -100,6 +101,9 @@ export const classes = {
   entries: entryBugs,
   atOnce: atOnceBugs,
   overlapping: overlappingBugs,
+  disturbedReads: disturbedReadBugs,
+  queuedChanges: queuedChangeBugs,
+  closedChanges: closedChangeBugs,
   columns: columnBugs,
   caches: cacheBugs,
   randomReads: randomBugs,

@@ -65,7 +65,7 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['snapshot() lets a find() that started before a change finish on its own version'],
+    fails: ['reads in progress return their whole result, whatever is called meanwhile'],
   },
   {
     that: 'never calls changed()',
