@@ -181,9 +181,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: [
-      'reading from a large dataset concurrent reads return their own results, even if 40 reads are in progress',
-    ],
+    fails: ['reading from a large dataset concurrent reads return their own results, even if 40 reads are in progress'],
   },
   {
     that: 'remembers that a publication was aborted',
