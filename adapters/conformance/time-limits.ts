@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { slowness } from './expect.js';
+import { limitOf, slowness } from './expect.js';
 
 /** Time limits of calls on an idle machine, in milliseconds. */
 const CALL_MS = 10_000;
@@ -50,17 +50,18 @@ class Limiter {
   async call<T>(what: string, call: () => T): Promise<Awaited<T>> {
     const result = call();
     assert(has(result, 'then'), `expected ${what} to return a promise`);
-    const limit = this.#limits.get(what) ?? (what === 'publish()' || what === 'create()' ? PUBLISH_MS : CALL_MS);
+    const usual = what === 'publish()' || what === 'create()' ? PUBLISH_MS : CALL_MS;
+    const limit = this.#limits.get(what) ?? limitOf(usual);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const expire = (ms: number) => {
-        const allowed = (limit + extraMs) * Math.min(MOST_SLOWNESS, slowness());
+        const allowed = (limit + limitOf(extraMs)) * Math.min(MOST_SLOWNESS, slowness());
         if (ms < allowed) {
           timer = setTimeout(expire, allowed - ms, allowed);
           return;
         }
         this.#limits.set(what, Math.max(LEAST_MS, limit / 4));
-        const message = `expected ${what} to resolve or reject within ${limit + extraMs} ms`;
+        const message = `expected ${what} to resolve or reject within ${limit + limitOf(extraMs)} ms`;
         reject(new assert.AssertionError({ message }));
       };
       timer = setTimeout(expire, limit, limit);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
+import type { Collection, Condition, Query, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, nothing, SECOND, SECOND_CREATED } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
-import { inOrder, searchedFor, totalsIn, withSumsOf } from './reference.js';
+import { inOrder, searchedFor, totalsIn } from './reference.js';
+import { limitsGroups, MANY, sameGroups } from './totals-checks.js';
 import {
   CONDITIONS,
   everyCondition,
@@ -35,22 +36,6 @@ const GROUPINGS = [
   ['id'],
   ['level', 'town'],
 ];
-const MANY = 10_000;
-
-/**
- * Asserts that the adapter returns the right groups, or undefined to let the framework compute them. Returns true if
- * the adapter has returned groups.
- */
-const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<boolean> => {
-  const asked = { ...query, limit: MANY };
-  // Conditions are copied, because all tests share them, and a broken adapter could change them.
-  const found = await snapshot.totals!('notes', structuredClone(asked));
-  if (!found) return false;
-  const expected = groupsOf(asked);
-  sameList(withSumsOf(expected, inOrder(found)), expected, `the groups of ${JSON.stringify(query)}`);
-  return true;
-};
-
 const collections: ReadonlyMap<string, Collection> = new Map([notes, nothing].map((each) => [each.name, each]));
 
 const searchedSeats: ReadonlyMap<string, Collection> = new Map([[seats.name, seats]]);
@@ -128,16 +113,10 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       }
     });
     test(obstacle, 'returns at most limit groups', async (snapshot) => {
-      const query = { where: [], by: ['level'], of: 'share' };
-      const whole = groupsOf({ ...query, limit: MANY });
-      for (const limit of [1, 3, whole.length, whole.length + 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
-        const found = await snapshot.totals!('notes', { ...query, limit });
-        if (!found) continue;
-        sameValue(found.length, Math.min(limit, whole.length), `the number of groups with limit ${limit}`);
-        const values = new Set(found.map((group) => group.values[0]));
-        const expected = whole.filter((group) => values.has(group.values[0]!));
-        sameList(inOrder(found), expected, `${limit} of the groups that the query has without a limit`);
-      }
+      const somewhere: Condition = { field: 'town', operator: 'gte', value: 'Brno' };
+      for (const by of GROUPINGS)
+        for (const parts of [{ where: [], of: 'share' }, { where: [somewhere] }])
+          await limitsGroups(snapshot, { ...parts, by });
     });
     test(
       obstacle,

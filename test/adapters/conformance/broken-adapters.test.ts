@@ -16,7 +16,7 @@ describe('the conformance suite', () => {
   });
 
   it('passes an adapter with a correct audit', async () => {
-    const { failed } = await runSuite(targetOf('audits', auditWithoutFault), auditRules);
+    const { failed } = await runSuite(targetOf('audits', auditWithoutFault), { rules: auditRules });
     expect([...failed.keys()]).to.deep.equal([]);
   });
 
@@ -27,7 +27,9 @@ describe('the conformance suite', () => {
       'versions with similar or equal rows are deleted independently',
       'versions with similar names stay whole when another is deleted, or its publication fails',
     ];
-    const { passed, failed, skipped } = await runSuite(targetOf('does not declare durable', { capabilities }), rules);
+    const { passed, failed, skipped } = await runSuite(targetOf('does not declare durable', { capabilities }), {
+      rules,
+    });
     expect([passed, ...failed.values()]).to.deep.equal([2]);
     expect(skipped).to.have.length(1);
     expect(skipped[0]).to.include('the adapter does not declare "durable"');
@@ -52,13 +54,13 @@ describe('the conformance suite', () => {
     const rules = titles.map(
       ([name, title]) => `${title} (skipped: the adapter does not declare the capability "${name}")`,
     );
-    const { skipped } = await runSuite(counted, rules);
+    const { skipped } = await runSuite(counted, { rules });
     expect([skipped.length, created]).to.deep.equal([3, 0]);
   });
 
   for (const { that, rules, ...slow } of slowAdapters) {
     it(`passes an adapter that ${that}`, async () => {
-      const { passed, failed } = await runSuite(targetOf(that, slow), rules);
+      const { passed, failed } = await runSuite(targetOf(that, slow), { rules });
       expect([passed, ...failed.values()]).to.deep.equal([rules.length]);
     }).timeout(60_000);
   }
@@ -68,7 +70,7 @@ describe('the conformance suite', () => {
   it('fails an adapter that sorts the conditions that it receives, even if other tests used the conditions', async () => {
     const that = 'sorts the conditions that it receives';
     const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
-    const { failed } = await runSuite(targetOf(that, breakage), [...totalsRules, ...fails]);
+    const { failed } = await runSuite(targetOf(that, breakage), { rules: [...totalsRules, ...fails] });
     expect([...failed.keys()]).to.deep.equal([...fails]);
   }).timeout(60_000);
 });
@@ -84,7 +86,7 @@ describe('the generated rules of the conformance suite', () => {
   ] as const) {
     it(`fail an adapter that ${that}, and show the smallest dataset that proves it`, async () => {
       const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
-      const { failed } = await runSuite(targetOf(that, breakage), [DATASETS]);
+      const { failed } = await runSuite(targetOf(that, breakage), { rules: [DATASETS] });
       const message = failed.get(DATASETS)?.message ?? '';
       const [, published = 'null'] = /^ {2}published: (.*)$/m.exec(message) ?? [];
       expect(JSON.parse(published), message).to.have.length.within(documents, documents + 2);
@@ -95,7 +97,7 @@ describe('the generated rules of the conformance suite', () => {
     const that = 'lists the oldest version first';
     const rule = 'any sequence of publications, activations, deletions and reads has the same result as the model';
     const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
-    const { failed } = await runSuite(targetOf(that, breakage), [rule]);
+    const { failed } = await runSuite(targetOf(that, breakage), { rules: [rule] });
     const message = failed.get(rule)?.message ?? '';
     const steps = [...message.matchAll(/^ {2}\d+\. (.*)$/gm)].map(([, step]) => step!);
     expect(steps, message).to.have.length(2);

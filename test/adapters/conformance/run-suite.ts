@@ -13,8 +13,18 @@ export interface Outcome {
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules titles of the tests to run, without the title of the outermost `describe`. Default: all tests */
-export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
+interface Selection {
+  /** Titles of the tests to run, without the title of the outermost `describe`. */
+  readonly rules?: readonly string[];
+  /** If true, the other tests of their groups run too. A group is a `describe` below the outermost one. */
+  readonly groups?: boolean;
+}
+
+const includes = (suite: Mocha.Suite, titles: readonly string[]): boolean =>
+  suite.tests.some((test) => titles.includes(test.fullTitle())) || suite.suites.some((each) => includes(each, titles));
+
+/** Runs all tests unless `rules` selects some of them. */
+export const runSuite = async (target: AdapterUnderTest, { rules, groups }: Selection = {}): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;
   const outer = Object.fromEntries(GLOBALS.map((name) => [name, scope[name]]));
@@ -26,8 +36,12 @@ export const runSuite = async (target: AdapterUnderTest, rules?: readonly string
     Object.assign(scope, outer);
   }
 
-  const heading = mocha.suite.suites[0]!.fullTitle();
-  if (rules) {
+  const [whole] = mocha.suite.suites;
+  const heading = whole!.fullTitle();
+  if (rules && groups) {
+    const titles = rules.map((rule) => `${heading} ${rule}`);
+    whole!.suites = whole!.suites.filter((suite) => includes(suite, titles));
+  } else if (rules) {
     const titles = rules.map((rule) => `${heading} ${rule}`.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     mocha.grep(new RegExp(`^(?:${titles.join('|')})$`));
   }

@@ -495,7 +495,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
 export const meanwhileBugs: readonly BrokenAdapter[] = [
   {
     that: 'activates a version that is deleted in the meantime',
-    fails: ['versions prune() keeps a version that is activated a moment earlier'],
+    fails: ['versions prune() keeps a version that is activated at the same time'],
     folder: class extends FolderAdapter {
       override async activate(version: string) {
         this.assertUsable();

@@ -515,6 +515,16 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     fails: [EVERY_WORD],
   },
   {
+    that: 'adds up the groups of the first of two fields if there are as many groups as the limit',
+    ...totalling(same, (groups, { by, limit }) => {
+      if (by.length < 2 || groups.length < limit) return groups;
+      const countOf = (value: unknown) =>
+        groups.reduce((sum, { values, count }) => (values[0] === value ? sum + count : sum), 0);
+      return groups.map((group) => ({ ...group, count: countOf(group.values[0]) }));
+    }),
+    fails: [`${TOTALS} returns at most limit groups`],
+  },
+  {
     that: 'returns no group for an empty collection',
     ...totalling(same, (groups, query) => (query.by.length === 0 && groups[0]?.count === 0 && !query.of ? [] : groups)),
     fails: [`${TOTALS} counts no documents in an empty collection: one group without fields, none with fields`, COUNTS],
