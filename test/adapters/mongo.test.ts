@@ -24,7 +24,8 @@ const databases = new WeakMap<StorageAdapter, string>();
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
   // Each store has its own folder, so the folder name is also a unique database name.
   const database = basename(context.resolvePath('.'));
-  const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000, holdMs: 15_000 }, context);
+  const options = { uri: await urlOfServer(), database, lockMs: 2000, holdMs: 15_000, waitQueueMs: 10_000 };
+  const adapter = mongo.create(options, context);
   databases.set(adapter, database);
   return adapter;
 };
