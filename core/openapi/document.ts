@@ -218,7 +218,7 @@ const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '
  * title is only a label.
  */
 class ComponentSchemas {
-  readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
+  readonly #components = new Map<string, { text: string; resolved: unknown }>();
 
   reference(schema: JsonSchema): unknown {
     const resolved = Object.fromEntries(
@@ -226,13 +226,18 @@ class ComponentSchemas {
     );
     const title = schema['title'];
     if (typeof title !== 'string' || schema['type'] !== 'object') return resolved;
-    const name = componentName(title);
-    const known = this.#components.get(name);
-    if (known && JSON.stringify(known.schema) !== JSON.stringify(schema)) {
-      throw new Error(`Two different schemas have the title "${title}"`);
-    }
-    this.#components.set(name, { schema, resolved });
+    const text = JSON.stringify(schema);
+    const name = this.#nameFor(title, text);
+    this.#components.set(name, { text, resolved });
     return { $ref: `#/components/schemas/${name}` };
+  }
+
+  /** Plugins of different authors can use the same title for different schemas. The later names get a number. */
+  #nameFor(title: string, text: string): string {
+    const first = componentName(title);
+    let name = first;
+    for (let number = 2; (this.#components.get(name)?.text ?? text) !== text; number++) name = `${first}_${number}`;
+    return name;
   }
 
   all(): Record<string, unknown> {

@@ -50,23 +50,36 @@ describe('security schemes', () => {
 });
 
 describe('components', () => {
-  it('have names that OpenAPI allows, whatever the titles of the schemas are', async () => {
-    const routes = () => [
-      serviceRoute({
-        path: '/rate',
-        operationId: 'getRate',
-        summary: 'A rate',
-        response: { description: 'A rate.', schema: { type: 'object', title: 'Daily rate (%)' }, example: {} },
-        handler: async () => ({}),
+  it('have different names that OpenAPI allows, whatever the titles of the schemas are', async () => {
+    const types = { x: 'integer', y: 'string', z: 'integer' };
+    const plugins = Object.entries(types).map(([id, type]) =>
+      definePlugin({
+        name: id,
+        version: '1.0.0',
+        description: 'Returns a rate.',
+        routes: () => [
+          serviceRoute({
+            path: `/${id}`,
+            operationId: `get${id}`,
+            summary: 'A rate',
+            response: {
+              description: 'A rate.',
+              schema: { type: 'object', title: 'Daily rate', properties: { rate: { type } } },
+              example: {},
+            },
+            handler: async () => ({}),
+          }),
+        ],
       }),
-    ];
-    const plugin = definePlugin({ name: 'rates', version: '1.0.0', description: 'Returns a rate.', routes });
-    const service = await startTestApp({ overrides: { plugins: [{ plugin }] } });
+    );
+    const service = await startTestApp({ overrides: { plugins: plugins.map((plugin) => ({ plugin })) } });
     try {
       const { paths, components }: Json = (await request(`${service.url}/openapi.json`)).json;
-      const { schema } = paths['/rate'].get.responses['200'].content['application/json'];
-      expect(schema).to.deep.equal({ $ref: '#/components/schemas/Daily_rate____' });
-      expect(components.schemas).to.have.property('Daily_rate____');
+      for (const [id, name] of Object.entries({ x: 'Daily_rate', y: 'Daily_rate_2', z: 'Daily_rate' })) {
+        const { schema } = paths[`/${id}`].get.responses['200'].content['application/json'];
+        expect(schema).to.deep.equal({ $ref: `#/components/schemas/${name}` });
+        expect(components.schemas[name].properties.rate.type).to.equal(types[id as keyof typeof types]);
+      }
     } finally {
       await service.close();
     }
