@@ -117,6 +117,23 @@ const databaseIn = (data: string, dataset: string): string | undefined => {
   return name && join(dataset, name);
 };
 
+interface Place extends InitOptions {
+  readonly file: string;
+  readonly path: string;
+  readonly data: string;
+}
+
+const importStep = (data: string): string => `  ${commandLine(undefined, 'import-table', 'FILE', '--to', data)}`;
+
+const withoutData = ({ file, path, data, dataset, public: isPublic }: Place): readonly string[] => [
+  `Wrote ${path}. It serves the Metro Forecast API, because ${data} contains no dataset yet.`,
+  'To serve tables instead, such as a CSV file, import them first and write the configuration again:',
+  importStep(data),
+  `  rm ${path} && ${commandLine(undefined, 'init', file, '--dataset', dataset, ...(isPublic ? ['--public'] : []))}`,
+  'To serve the Metro Forecast API:',
+  `  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`,
+];
+
 const writeStarter = async (file: string, { dataset, public: isPublic = false }: InitOptions): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
@@ -157,11 +174,12 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
   const unserved = (fitting?.unserved ?? []).filter((name) => !tables.includes(name));
-  const importArguments = database === undefined ? ['import', 'SOURCE...'] : ['import-table', 'FILE'];
+  const place = { file, path, data, dataset, public: isPublic };
+  const hasData = fitting !== undefined || tables.length > 0;
+  const withData = [`Wrote ${path}. It serves the dataset in ${data}. Next:`];
   print(
     [
-      `Wrote ${path}. It serves the dataset in ${data}. Next:`,
-      ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, ...importArguments, '--to', data)}`]),
+      ...(hasData ? withData : database === undefined ? withoutData(place) : [...withData, importStep(data)]),
       ...(unserved.length > 0
         ? [
             `  to serve ${unserved.join(', ')}, add "tables" and "table-pages" to "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,

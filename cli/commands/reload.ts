@@ -13,9 +13,12 @@ const read = async (file: string): Promise<ServiceFile> => {
   try {
     return JSON.parse(await readRegular(file, MAX_BYTES));
   } catch (cause) {
-    throw new OperatorError(`No service has written ${file}. Is the service running with this RUNTIME_DIRECTORY?`, [], {
-      cause,
-    });
+    throw new OperatorError(
+      `There is no ${file}. The service writes it when it has started. If the service is still starting, try again ` +
+        'later. Otherwise, start it with this RUNTIME_DIRECTORY.',
+      [],
+      { cause },
+    );
   }
 };
 

@@ -74,10 +74,15 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
 
 export const importErrorReason = (error: Error): string => {
   const { name, message } = error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?["']?(?: |$)/.test(message)) {
+    return 'this version of Node does not run TypeScript; compile the file and name the .js file, or use Node 22.18 or later';
+  }
+  if (code?.startsWith('ERR_UNSUPPORTED_')) return `${message}; compile the file and name the .js file`;
   if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {
     return `${message}; name the file .mjs, or set "type": "module" in its package.json`;
   }
-  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
+  if (code !== 'ERR_MODULE_NOT_FOUND') return message;
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
   if (!Object.hasOwn(peerDependencies, missing)) return message;
   // Suggests all peer dependencies of the same scope, because they are installed together.

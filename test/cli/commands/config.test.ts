@@ -98,7 +98,9 @@ describe('metro-forecast init', () => {
     const { stdout, error } = await runCommand(registerInit, ['init', path, '--dataset', 'data/mine']);
     expect(error).to.equal(undefined);
     expect(stdout)
-      .to.include(`It serves the dataset in ${join(folder, 'data/mine')}.`)
+      .to.include(`It serves the Metro Forecast API, because ${join(folder, 'data/mine')} contains no dataset yet.`)
+      .and.include(`metro-forecast import-table FILE --to ${join(folder, 'data/mine')}`)
+      .and.include(`metro-forecast init ${path} --dataset data/mine`)
       .and.include(`metro-forecast import SOURCE... --to ${join(folder, 'data/mine')}`)
       .and.include(`metro-forecast --config ${path} keys create --name NAME`);
     const { config, embedded } = await loadConfig({ path, env: {} });
