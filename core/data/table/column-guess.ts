@@ -225,7 +225,8 @@ export class ColumnGuess {
     const guess = this.#guess(hasDecimalCommas);
     if (type === undefined || type === guess.type) return guess;
     if (this.#filled === 0) return { ...guess, type, notation: notationOf(type) };
-    if (type === 'number' && guess.type === 'integer') return { type, notation: 'number' };
+    if (type === 'number' && guess.type === 'integer')
+      return { type, notation: 'number', ...(guess.unit !== undefined && { unit: guess.unit }) };
     return { ...guess, error: this.#errorOf(type, guess.note) };
   }
 
@@ -240,9 +241,10 @@ export class ColumnGuess {
   #guess(hasDecimalCommas: boolean): GuessedType {
     const text = (note?: string): GuessedType => ({ type: 'text', notation: 'text', ...(note && { note }) });
     const as = (notation: NotationName): GuessedType => {
-      const { type, note }: { type: ColumnType; note?: string } = NOTATIONS[notation];
+      const { type, note, unit = this.#marks?.unit }: Notation = NOTATIONS[notation];
       const notes = [...(this.#marks?.notes ?? []), ...(note ? [note] : [])];
-      return { type, notation, ...(notes.length > 0 && { note: [...new Set(notes)].join(', ') }) };
+      const explained = notes.length > 0 && { note: [...new Set(notes)].join(', ') };
+      return { type, notation, ...explained, ...(unit !== undefined && { unit }) };
     };
     if (this.#options.type === 'text') return text();
     if (this.#filled === 0) return text('no cell has a value');

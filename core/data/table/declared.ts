@@ -177,7 +177,7 @@ export const withDeclaration = (
  * null.
  */
 export const propertyOf = (
-  { name, heading, type }: Column,
+  { name, heading, type, unit }: Column,
   declared: Declared | undefined,
   isOrdered: boolean,
 ): JsonSchema => {
@@ -186,7 +186,9 @@ export const propertyOf = (
   const title = heading !== name && heading !== '' && { title: heading };
   const described = before?.['description'] !== undefined && { description: before['description'] };
   const kept = before?.['title'] === undefined ? title : { title: before['title'] };
-  const schema = isKept ? before : { ...SCHEMAS[type], ...kept, ...described };
+  const schema = isKept
+    ? before
+    : { ...SCHEMAS[type], ...kept, ...described, ...(unit !== undefined && { 'x-unit': unit }) };
   const needsValue = isOrdered || (isKept && !declared!.ordered.has(name) && !isNullable(before));
   if (isNullable(schema) !== needsValue) return schema;
   return { ...schema, type: needsValue ? SCHEMAS[type]['type'] : [SCHEMAS[type]['type'], 'null'] };

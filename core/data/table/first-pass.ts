@@ -37,6 +37,8 @@ export interface Column extends ColumnName {
   readonly empty: number;
   readonly missing?: Readonly<Record<string, number>>;
   readonly why?: string;
+  /** A currency sign or `percent`, which the file repeats in every cell. */
+  readonly unit?: string;
 }
 
 export interface ReadColumn extends Column {
@@ -182,7 +184,7 @@ export class FirstPass {
     const hasDecimalCommas = this.#guesses.some((guess) => guess.hasDecimalCommas);
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
       const guess = this.#guesses[at]!;
-      const { type, notation, note, error } = guess.result(hasDecimalCommas);
+      const { type, notation, note, unit, error } = guess.result(hasDecimalCommas);
       if (error !== undefined) errors.push(`"${column.name}" ${error}`);
       const isText = notation === 'text';
       const { markers } = guess;
@@ -199,6 +201,7 @@ export class FirstPass {
           guessed: given === undefined,
           empty,
           ...(!isText && markers.size > 0 && { missing: Object.fromEntries(markers) }),
+          ...(unit !== undefined && { unit }),
           ...(note !== undefined && given !== 'text' && { why: note }),
         },
       ];

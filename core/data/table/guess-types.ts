@@ -25,5 +25,6 @@ export interface GuessedType {
   readonly type: ColumnType;
   readonly notation: NotationName;
   readonly note?: string;
+  readonly unit?: string;
   readonly error?: string;
 }

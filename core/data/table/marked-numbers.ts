@@ -81,6 +81,11 @@ export class NumberMarks {
     return `${shown(this.#first)}: if it is a number, use --type`;
   }
 
+  /** The currency, if all numbers have the same. */
+  get unit(): string | undefined {
+    return this.#currencies.size === 1 && !this.#without ? this.#currencies.keys().next().value : undefined;
+  }
+
   get notes(): readonly string[] {
     return [
       ...[...this.#currencies.keys()].map((currency) => `read without ${currency}`),

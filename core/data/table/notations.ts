@@ -26,6 +26,7 @@ export interface Notation {
   readonly type: ColumnType;
   read(cell: string): string | number | boolean | undefined;
   readonly note?: string;
+  readonly unit?: string;
 }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
@@ -120,8 +121,13 @@ export const NOTATIONS = {
   number: { type: 'number', read: read(NUMBER) },
   grouped: { type: 'number', read: readMarked(GROUPED), note: 'read without thousands separators' },
   decimalComma: { type: 'number', read: readMarked(DECIMAL_COMMA), note: 'read with decimal commas' },
-  percent: { type: 'number', read: readMarked(PERCENT), note: 'in percent, read without the sign' },
-  percentComma: { type: 'number', read: readMarked(PERCENT_COMMA), note: 'in percent, read with decimal commas' },
+  percent: { type: 'number', read: readMarked(PERCENT), note: 'in percent, read without the sign', unit: 'percent' },
+  percentComma: {
+    type: 'number',
+    read: readMarked(PERCENT_COMMA),
+    note: 'in percent, read with decimal commas',
+    unit: 'percent',
+  },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
   /** Accepts yes, no, 1, 0 and similar words. Tried only if the user has set the type of the column. */
   words: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { JsonSchema } from '../../../../core/contracts/json-schema.js';
 import { OutOfOrder } from '../../../../core/data/table/key-order.js';
 import type { ColumnType } from '../../../../core/data/table/notations.js';
 import { readTable, type TableOptions } from '../../../../core/data/table/table.js';
@@ -62,6 +63,25 @@ describe('readTable(path, options)', () => {
       () => [],
       (error: OperatorError) => (error.errors?.length > 0 ? error.errors : [error.message]),
     );
+
+  describe('units', () => {
+    for (const [unit, cells, options = {}] of [
+      ['percent', ['12.5 %', '3 %', '']],
+      ['percent', ['"12,5 %"', '"3,1 %"'], { decimal: 'comma' }],
+      ['percent', ['(12.5%)', '3%']],
+      ['€', ['1234.50 €', '2.00 €']],
+      ['$', ['$5', '$6'], { types: new Map([['v', 'number']]) }],
+      [undefined, ['12.5', '3']],
+      [undefined, ['$5', '€6'], { types: new Map([['v', 'number']]) }],
+      [undefined, ['12.5 %', '3 %'], { types: new Map([['v', 'text']]) }],
+    ] as readonly (readonly [string | undefined, readonly string[], Partial<TableOptions>?])[])
+      it(`declares the unit ${unit} of ${JSON.stringify(cells)}${options.types ? ' with --type' : ''}`, async () => {
+        const content = `id,v\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`;
+        const { collection } = await read(content, { key: ['id'], ...options });
+        const { v } = collection.schema['properties'] as Record<string, JsonSchema>;
+        expect(v!['x-unit']).to.equal(unit);
+      });
+  });
 
   describe('types', () => {
     const types: readonly (readonly [
