@@ -8,7 +8,7 @@ import { excerpt } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
-import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
+import { convert, describe, MOST_LISTED, misfit } from './parameter-values.js';
 
 /** The maximum number of query parameters, because even unknown parameters take time to parse. */
 const MOST_PARAMETERS = 100;
@@ -220,7 +220,8 @@ const read = (
   }
   const value = convert(raw, parameter.schema);
   if (value === undefined) {
-    problems.push(invalidParameter(place, sent, `must be ${article(parameter.schema)}`));
+    const several = severalValues(name, raw);
+    problems.push(invalidParameter(place, sent, `${misfit(raw, parameter.schema)}${several}`));
   } else if (compiled.validate(value)) {
     input[name] = value;
   } else if (parameter.allowed !== undefined && value !== '') {
@@ -231,8 +232,14 @@ const read = (
   }
 };
 
+/** The filter `eq` allows only one value, and the filter `in` allows several. */
+const severalValues = (name: string, raw: string): string => {
+  const { field, operator } = splitFilter(name) ?? {};
+  return operator === 'eq' && raw.includes(',') ? `; for several values, use ${field}[in]` : '';
+};
+
 const unknownParameter = (name: string, known: readonly string[]): ApiError => {
-  const guess = nearest(name, known);
+  const guess = name.trim() === '' ? undefined : nearest(name, known);
   const advice = guess
     ? `Did you mean "${guess}"?`
     : known.length > MOST_LISTED

@@ -50,6 +50,18 @@ const convertOne = (raw: string, type: string): Scalar | boolean | undefined => 
   return number;
 };
 
+const WHOLE = /^-?[1-9]\d*$/;
+
+/** Explains why a value cannot be converted to the type of its schema. */
+export const misfit = (raw: string, schema: JsonSchema): string => {
+  const { type, minimum, maximum } = schema;
+  if (type === 'integer' && WHOLE.test(raw)) {
+    const bound = raw.startsWith('-') ? minimum : maximum;
+    return bound === undefined ? 'is out of range' : `must be ${raw.startsWith('-') ? '>=' : '<='} ${bound}`;
+  }
+  return `must be ${article(schema)}`;
+};
+
 export const article = ({ type, items }: JsonSchema): string => {
   if (type === 'array') return `a list of ${(items as JsonSchema)['type']}s, separated by commas`;
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
@@ -73,6 +85,7 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
       guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; allowed values: ${values.join(', ')}` : '';
     return `does not allow "${excerpt(sent)}"${advice}`;
   }
+  if (keyword === 'maxLength') return `must have at most ${schema} characters`;
   if (keyword === 'maxItems') return `must have at most ${schema} values`;
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
   return message;

@@ -59,10 +59,13 @@ export class RouteTable {
   readonly #router = new Router<NoState, HasRequestState>({ strict: true, sensitive: true, exclusive: 'specificity' });
   readonly #dispatch: ApiMiddleware;
   readonly #maxUrlBytes: number;
+  readonly #basePath: string;
+  #expressions: readonly RegExp[] | undefined;
   readonly #matches = new LruMap<string, Match>(MEMOIZED_URLS);
 
   constructor(routes: readonly RegisteredRoute[], mounts: readonly RegisteredMount[], options: RouteTableOptions) {
     this.#maxUrlBytes = options.maxUrlBytes;
+    this.#basePath = options.basePath;
     this.routes = routes.map((registered) => servedRoute(registered, options));
     for (const served of this.routes) {
       // Routes match all methods, so that the response to an unsupported method is a 405.
@@ -118,6 +121,17 @@ export class RouteTable {
     }
   }
 
+  /** Detects an additional slash and a missing base path. */
+  #adviceFor(path: string): string | undefined {
+    this.#expressions ??= this.routes.map(({ pattern }) => expressionOf(pattern));
+    const isServed = (other: string) => this.#expressions!.some((expression) => expression.test(other));
+    const bare = path.endsWith('/') ? path.slice(0, -1) : path;
+    if (bare !== path && isServed(bare)) return 'There is nothing at this address. Remove the slash at its end.';
+    if (isServed(this.#basePath + bare))
+      return `There is nothing at this address. Endpoints are under ${this.#basePath}.`;
+    return undefined;
+  }
+
   #unrouted(url: string, path: string): Match {
     try {
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
@@ -127,12 +141,23 @@ export class RouteTable {
       );
       if (endpoint) return { endpoint };
       decodePercent(path, 'path', path);
-      throw new ApiError(errors.route_not_found);
+      throw new ApiError(errors.route_not_found, this.#adviceFor(path));
     } catch (error) {
       return { endpoint: undefined, error };
     }
   }
 }
+
+/** Returns an expression that matches the paths of a route. */
+const expressionOf = (pattern: string): RegExp => {
+  const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(
+    `^${pattern
+      .split(/\{[^}]+\}/)
+      .map(literal)
+      .join('[^/]+')}$`,
+  );
+};
 
 const pathOf = (url: string): string => {
   const mark = url.indexOf('?');

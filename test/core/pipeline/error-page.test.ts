@@ -38,6 +38,19 @@ describe('errors in a browser', () => {
     });
   }
 
+  for (const [target, advice] of [
+    ['/api/v1/markets/', 'Remove the slash at its end.'],
+    ['/api/v1/markets/26420/', 'Remove the slash at its end.'],
+    ['/markets', 'Endpoints are under /api/v1.'],
+    ['/markets/26420/history/', 'Endpoints are under /api/v1.'],
+    ['/api/v1/markets//', 'openapi.json lists all endpoints.'],
+    ['/api/v1/market', 'openapi.json lists all endpoints.'],
+  ] as const)
+    it(`GET ${target} → ${advice}`, async () => {
+      const { status, json } = await get(target, { accept: '*/*' });
+      expect([status, json.error]).to.deep.equal([404, `There is nothing at this address. ${advice}`]);
+    });
+
   it('links to the front page under the path of a trusted proxy', async () => {
     const { text } = await get('/nowhere', { headers: { 'X-Forwarded-Prefix': '/data' } });
     expect(text).to.include('<a href="/data/">');

@@ -102,6 +102,8 @@ describe('parameters of lists', function () {
     ['/signals?limit=1001', 'limit', 'must be <= 1000'],
     ['/movers?limit=51', 'limit', 'must be <= 50'],
     ['/forecasts?limit=ten', 'limit', 'must be an integer'],
+    ['/forecasts?limit=99999999999999999999', 'limit', 'must be <= 1000'],
+    ['/forecasts?limit=-99999999999999999999', 'limit', 'must be >= 1'],
     ['/markets?after=', 'after', 'must not be empty'],
     ['/markets?after=26420', 'after', 'must be copied from the "next" link of the previous page'],
     [`/markets?after=${place('cbsa')}`, 'after', 'must be copied from'],
