@@ -29,9 +29,14 @@ const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text :
 /** The file that `init` writes by default. It takes effect only if it is named by --config or METRO_CONFIG. */
 export const CONFIG_FILE = 'metro-forecast.json';
 
+/** npm links programs of local packages here. The shell finds them only with `npx`. */
+const LOCAL = /[\\/]node_modules[\\/]\.bin[\\/]metro-forecast/;
+
+const program = (): readonly string[] => [...(LOCAL.test(process.argv[1] ?? '') ? ['npx'] : []), 'metro-forecast'];
+
 /** Returns a command for the operator to copy. If the configuration is not embedded, the command names its path. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
-  ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
+  [...program(), ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 
 export const jsonOption = ['--json', 'print JSON for machines'] as const;
 
