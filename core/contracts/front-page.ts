@@ -69,6 +69,8 @@ export interface FrontPageContent {
   readonly about?: readonly string[];
   /** A search form for the page. Submitting the form opens `path` with the search text in the query parameter `q`. */
   readonly search?: { readonly path: string; readonly label: string; readonly placeholder: string };
+  /** Links to views of the page, shown in the header. */
+  readonly views?: readonly { readonly title: string; readonly href: string }[];
 }
 
 export interface FrontPageContext {

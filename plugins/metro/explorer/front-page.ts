@@ -206,7 +206,8 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
   const search = { path: '/explore', label: 'Find a metro, or compare several', placeholder: 'Boise, Austin, Houston' };
   const forecasts = markets.filter((market): market is Forecast => market.forecast_12m !== null);
   const target = forecasts[0]?.target_period;
-  if (!target) return { search };
+  const views = [{ title: 'Compare', href: '/explore#/compare' }];
+  if (!target) return { search, views };
   const [country, runs, backtest, series] = await Promise.all([
     get('/markets?kind=nation'),
     get('/forecast-runs'),
@@ -226,5 +227,6 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
     figure: mapOf(facts),
     about: aboutRun(runOf(forecasts, runs?.data), nation === undefined && markets.length > 1),
     search,
+    views,
   };
 };

@@ -6,7 +6,7 @@ import { syntheticBanner } from '../template.js';
 import type { Content } from './content.js';
 import { html, Markup } from './markup.js';
 import { dataSection, figureSection, findingsSection, offerSection, statusSection } from './sections.js';
-import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
+import { figureOf, keySource, link, mountAt, partsOf, type Site, statusHref } from './site.js';
 import { styles } from './styles.js';
 
 export const frontPagePolicy = [
@@ -57,12 +57,15 @@ const headOf = (site: Site): Markup => {
 
 const headerOf = (site: Site): Markup => {
   const { pages } = pagesOf(site);
+  const status = site.content.status && statusHref(site);
   return html`<header class="top">
       <span class="brand">${site.info.title}</span>
       <nav aria-label="Pages">
         ${pages.map(({ path, summary }) => link(site, path, summary))}
-        ${link(site, '/sign-in', site.anonymous ? 'Use a key' : 'Sign in')}
+        ${partsOf(site).views.map(({ title, href }) => link(site, href, title))}
+        ${status && link(site, status, 'Status')}
       </nav>
+      ${link(site, '/sign-in', site.anonymous ? 'Use a key' : 'Sign in')}
     </header>`;
 };
 

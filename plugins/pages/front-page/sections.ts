@@ -2,7 +2,7 @@ import type { Finding, FrontPageItem } from '../../../core/contracts/plugin.js';
 import { limitsText } from '../template.js';
 import type { Status } from './content.js';
 import { html, type Markup } from './markup.js';
-import { count, keySource, link, mountAt, partsOf, type Site } from './site.js';
+import { count, keySource, link, mountAt, partsOf, type Site, statusHref } from './site.js';
 import { svgOf } from './svg.js';
 
 const findingOf = (site: Site, { figure, sentence, href }: Finding): Markup =>
@@ -130,13 +130,12 @@ export const statusSection = (site: Site): Markup | undefined => {
   const { status } = site.content;
   if (!status) return undefined;
   const [color, text] = STATES[status.status] ?? STATES['unknown']!;
-  const page = mountAt(site, '/explore') ?? mountAt(site, '/tables');
   const published =
     status.snapshot && html` Data published on <time>${status.snapshot.published_at.slice(0, 10)}</time>.`;
   return html`<section aria-labelledby="status">
         <h2 id="status">Status</h2>
         <p class="status"><svg width="12" height="12" aria-hidden="true"><circle cx="6" cy="6" r="6" fill="var(--${color})"/></svg>
           ${text} ${freshness(status)}${published}
-          ${link(site, page ? `${page.path}#/status` : `${site.basePath}/status`, 'Details')}</p>
+          ${link(site, statusHref(site) ?? `${site.basePath}/status`, 'Details')}</p>
       </section>`;
 };

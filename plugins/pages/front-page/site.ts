@@ -16,10 +16,17 @@ export const partsOf = ({ content }: Site) => ({
   items: content.pages.flatMap(({ items = [] }) => items),
   about: content.pages.flatMap(({ about = [] }) => about),
   search: content.pages.find(({ search }) => search)?.search,
+  views: content.pages.flatMap(({ views = [] }) => views),
 });
 
 export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
   mounts.find((mount) => mount.path === path);
+
+/** Undefined if no page shows the status. */
+export const statusHref = (site: Site): string | undefined => {
+  const page = mountAt(site, '/explore') ?? mountAt(site, '/tables');
+  return page && `${page.path}#/status`;
+};
 
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;

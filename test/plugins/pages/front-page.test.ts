@@ -90,6 +90,9 @@ describe('the front page of a service that needs no key', () => {
     expect(text).to.contain('<a href="/explore#/markets/26420" tabindex="-1">');
     expect(text, 'metros without a forecast').to.contain('<g fill="var(--none)" stroke="var(--control)"');
     expect(text).to.contain('<form action="/explore" class="search">');
+    expect(text.match(/<header.*?<\/header>/s)?.[0])
+      .to.contain('<a href="/explore#/compare">Compare</a>')
+      .and.contain('<a href="/explore#/status">Status</a>');
     expect(text).to.contain('You can read without a key, up to 120 requests per minute.');
     expect(text).to.contain('<meta property="og:image" content="/front-page.png">');
     const picture = await request(`${service.origin}/front-page.png`);
@@ -235,10 +238,12 @@ describe('the front page and contributions of plugins', () => {
         note: 'In metres.',
         href: '/tides',
       },
+      views: [{ title: 'High & low', href: '/tides#both' }],
     }));
     expect(text).to.contain('<strong>&lt;7 m</strong>').and.contain('<a href="/tides#high">The service is ');
     expect(text).to.contain('High &amp; low').and.contain('<title>&quot;High&quot;</title>');
     expect(text).to.contain('<g fill="var(--accent)"><path d="M0,0h10v5z">');
+    expect(text).to.contain('<a href="/tides#both">High &amp; low</a>');
   });
 
   it('asks each plugin once per snapshot, even if a proxy serves the page under several paths', async () => {
