@@ -59,6 +59,7 @@ export const misfit = (raw: string, schema: JsonSchema): string => {
     const bound = raw.startsWith('-') ? minimum : maximum;
     return bound === undefined ? 'is out of range' : `must be ${raw.startsWith('-') ? '>=' : '<='} ${bound}`;
   }
+  if (type === 'boolean' && /^(true|false)$/i.test(raw)) return `must be ${article(schema)}, in lower case`;
   return `must be ${article(schema)}`;
 };
 
