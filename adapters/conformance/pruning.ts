@@ -15,7 +15,6 @@ import {
   items,
   itemsIn,
   itemsOf,
-  OUT_OF_ORDER,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -23,7 +22,7 @@ import {
   THIRD_CREATED,
 } from './fixture.js';
 import { hasItems, hasVersion, namesOf, publishTwo, readsItems, withSnapshot } from './instance.js';
-import { versionTests } from './versions.js';
+import { OUT_OF_ORDER, versionTests } from './versions.js';
 
 /** Two ways to take a snapshot of the first version. */
 const HOLDERS: readonly (readonly [string, (adapter: StorageAdapter) => Promise<Snapshot>])[] = [

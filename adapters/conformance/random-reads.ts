@@ -13,8 +13,9 @@ import {
   type TotalsQuery,
 } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { combinations } from './combinations.js';
 import { readsEvery, sameDocuments } from './every-row.js';
-import { sameValue } from './expect.js';
+import { sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
 import {
   datasetOf,
@@ -50,7 +51,7 @@ import {
 } from './random-queries.js';
 import { randomVersions, wide, wider } from './random-rows.js';
 import { Random } from './random-values.js';
-import { documentAt, inOrder, searchedFor, totalsIn, withSumsOf } from './reference.js';
+import { answerOf, documentAt, inOrder, searchedFor, totalsIn, withSumsOf } from './reference.js';
 
 const EXAMPLES = 500;
 const MOST_CHANGES = 8;
@@ -271,6 +272,17 @@ export const describeRandomReads = (target: AdapterUnderTest): void => {
       for (const { snapshot, rows } of versionsHeld.slice(0, 2)) {
         for (const collection of [wide, wider, letters]) {
           await readsEvery(snapshot, collection, rows[collection.name]!);
+        }
+      }
+    });
+
+    it('combine ranges of every size with every order, direction, position and limit', async () => {
+      const { snapshot, rows } = versionsHeld[0]!;
+      for (const collection of [wide, wider]) {
+        const documents = rows[collection.name]!;
+        for (const query of combinations(collection, documents)) {
+          const found = await find(snapshot, collection, query);
+          sameSequence(collection, found, answerOf(documents, query), query);
         }
       }
     });

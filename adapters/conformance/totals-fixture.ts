@@ -235,3 +235,11 @@ export const SEAT_QUERIES: readonly (Partial<Query> & { readonly words: readonly
 export const foundBy = (query: Query): readonly Document[] => searchedFor(notes, noteRows, query);
 
 export const groupsOf = (query: TotalsQuery): readonly Group[] => totalsIn(notes, noteRows, query);
+
+/** Has the same keys as `notes`, and the texts of other documents. */
+export const noteTwins: Collection = { ...notes, name: 'note_twins' };
+
+export const noteTwinRows: readonly Document[] = noteRows.map(({ note: _, ...document }, i) => {
+  const { town, note } = noteRows[(i + 50) % noteRows.length]!;
+  return { ...document, town, ...(note !== undefined && { note }) };
+});

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import type { Collection, Condition, Query, Snapshot } from 'metro-forecast-api/adapter';
+import type { Collection, Condition, Query } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, nothing, SECOND, SECOND_CREATED } from './fixture.js';
-import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
-import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
+import { makeCurrent, startInstance, withSnapshot } from './instance.js';
+import { describeNotes, startNotes } from './notes.js';
+import { cannotChange, itUnless, without } from './obstacles.js';
+import { odd, oddQueries, oddRows } from './odd-fields.js';
 import { inOrder, searchedFor, totalsIn } from './reference.js';
 import { limitsGroups, MANY, sameGroups } from './totals-checks.js';
 import {
@@ -16,6 +18,8 @@ import {
   groupsOf,
   noteRows,
   notes,
+  noteTwinRows,
+  noteTwins,
   SEAT_QUERIES,
   SIMILAR_QUERIES,
   seatRows,
@@ -36,30 +40,7 @@ const GROUPINGS = [
   ['id'],
   ['level', 'town'],
 ];
-const collections: ReadonlyMap<string, Collection> = new Map([notes, nothing].map((each) => [each.name, each]));
-
 const searchedSeats: ReadonlyMap<string, Collection> = new Map([[seats.name, seats]]);
-
-const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
-  startInstance(target, datasetOf(FIRST, FIRST_CREATED, { notes: noteRows }), collections);
-
-const describeNotes = (
-  target: AdapterUnderTest,
-  title: string,
-  obstacle: Obstacle,
-  define: (test: (obstacle: Obstacle, rule: string, proof: (snapshot: Snapshot) => Promise<void>) => void) => void,
-): void => {
-  describe(title, () => {
-    let instance: Instance;
-    before(async () => {
-      if (obstacle) return;
-      instance = await startNotes(target);
-    });
-    after(() => instance?.stop());
-
-    define((lack, rule, proof) => itUnless(lack, rule, () => withSnapshot(instance, proof)));
-  });
-};
 
 export const describeTotals = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'totals');
@@ -117,6 +98,13 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       for (const by of GROUPINGS)
         for (const parts of [{ where: [], of: 'share' }, { where: [somewhere] }])
           await limitsGroups(snapshot, { ...parts, by });
+    });
+    test(obstacle, 'reads fields with any name: dots, spaces, quotes, case and keywords', async (snapshot) => {
+      for (const query of oddQueries) {
+        const asked = { ...query, limit: MANY };
+        const found = await snapshot.totals!(odd.name, structuredClone(asked));
+        if (found) sameList(inOrder(found), totalsIn(odd, oddRows, asked), `the groups of ${JSON.stringify(query)}`);
+      }
     });
     test(
       obstacle,
@@ -218,6 +206,17 @@ export const describeSearch = (target: AdapterUnderTest): void => {
       for (const words of everyWord()) {
         const query = { order: notes.key, words };
         sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+      }
+    });
+    test(obstacle, 'finds the words of its own collection', async (snapshot) => {
+      for (const words of WORDS) {
+        for (const [collection, all] of [
+          [noteTwins, noteTwinRows],
+          [notes, noteRows],
+        ] as const) {
+          const query = { order: collection.key, words };
+          sameSequence(collection, await find(snapshot, collection, query), searchedFor(collection, all, query), query);
+        }
       }
     });
     itUnless(obstacle, 'finds any number of documents, for any number of words', async () => {

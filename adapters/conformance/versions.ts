@@ -13,7 +13,6 @@ import {
   itemsIn,
   itemsOf,
   listWith,
-  OUT_OF_ORDER,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -38,6 +37,14 @@ import { testsOfEmpty, testsOver } from './tests-over.js';
 
 /** Names that are similar to the name of the first version, or to inherited properties such as `constructor`. */
 const MISSING = ['no-such', 'FIRST-1', 'first_1', 'first', 'first-', 'first-11', '1', 'constructor', 'toString'];
+
+/** Versions in order of publication, which differs from the order of their names and creation times. */
+export const OUT_OF_ORDER = [
+  ['z-2', '2020-01-01T00:00:00Z'],
+  ['10', '2019-01-01T00:00:00Z'],
+  ['a-1', '2018-01-01T00:00:00Z'],
+  ['9', '2017-01-01T00:00:00Z'],
+] as const;
 
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');

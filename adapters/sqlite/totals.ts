@@ -9,9 +9,17 @@ import { type StoredCollection, wordsTable } from './catalog.js';
 import { matchOf } from './query.js';
 import type { Row, Value } from './threaded-database.js';
 
-const expressionOf = ({ fields }: StoredCollection, field: string): string => {
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** In a JSON path, these characters end or escape the name of a field. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.
+const NOT_IN_PATH = /["\\\u0000-\u001f]/;
+
+const expressionOf = ({ fields, table }: StoredCollection, field: string): string => {
   const column = fields.indexOf(field);
-  return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
+  if (column >= 0) return `c${column}`;
+  if (NOT_IN_PATH.test(field)) return `(SELECT value FROM json_each(${table}.json) WHERE key = ${literal(field)})`;
+  return `json_extract(json, ${literal(`$."${field}"`)})`;
 };
 
 /**
