@@ -60,9 +60,25 @@ export const readsOf = (
   ...(snapshot.totals ? [() => snapshot.totals!(name, { where: [], by: ['label'], limit: 100 }, signal)] : []),
 ];
 
+/** Reads that can return an empty result without a look at the store. They must fail nevertheless. */
+export const emptyReadsOf = (snapshot: Snapshot, name = 'items'): readonly (() => Promise<unknown>)[] => {
+  const queries: readonly Query[] = [
+    { order: ['id'], limit: 0 },
+    { order: ['id'], range: { field: 'id', from: 'b', to: 'a' } },
+    { order: ['id'], equal: { id: 'zz' }, descending: true },
+  ];
+  return [
+    () => snapshot.get(name, ['zz']),
+    ...queries.map((query) => () => readAll(snapshot.find(name, query))),
+    ...(snapshot.findJson ? queries.map((query) => () => readAll(snapshot.findJson!(name, query))) : []),
+  ];
+};
+
 /** Asserts that reads reject if their collection is undeclared or their signal is aborted. */
 export const readsReject = async (snapshot: Snapshot): Promise<void> => {
-  for (const read of readsOf(snapshot, 'no_such')) await failsWith('unknown_collection', read);
+  for (const read of [...readsOf(snapshot, 'no_such'), ...emptyReadsOf(snapshot, 'no_such')]) {
+    await failsWith('unknown_collection', read);
+  }
   for (const read of readsOf(snapshot, 'items', AbortSignal.abort())) await failsWith('aborted', read);
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Document, type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, parseRows, readsOf, restOf, startReads } from './find-rows.js';
+import { emptyReadsOf, find, parseRows, readsOf, restOf, startReads } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -48,7 +48,7 @@ const readsOnlyUntilClose = async (adapter: StorageAdapter, snapshots: readonly 
   for (const read of readsOf(snapshots[0]!)) await read();
   await adapter.close();
   for (const snapshot of snapshots) {
-    for (const read of readsOf(snapshot)) await failsWith('closed', read);
+    for (const read of [...readsOf(snapshot), ...emptyReadsOf(snapshot)]) await failsWith('closed', read);
     snapshot.release();
   }
 };

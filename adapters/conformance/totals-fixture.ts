@@ -38,6 +38,9 @@ const LONG_WORD = 'whale'.repeat(20);
 const LONG_NOTE = `alpha ${'some more words '.repeat(3000)}omega`;
 /** Words that some search engines fold differently from `wordsOf`. */
 const LETTERS_NOTE = 'Łódź smørrebrød œuvre æon ΟΔΟΣ ЁЖ हिन्दी ไทย مُحَمَّد TIẾNG đà';
+/** Text that search engines often clean or keep whole. */
+const MARKUP_NOTE =
+  '<a href="x.html">link</a> &amp; <!-- aside --> mail@example.org https://example.com/path?query=1#top';
 const NOTES = [
   ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o', 'null'],
   ...[`The end of a line, to be or not: ${LONG_WORD}s, 3.14`, `${LONG_WORD}t on`],
@@ -50,8 +53,8 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   level: LEVELS[(i * 3) % LEVELS.length],
   ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
-  ...(i === 7 || i === 8
-    ? { note: i === 7 ? LONG_NOTE : LETTERS_NOTE }
+  ...(i >= 7 && i <= 9
+    ? { note: [LONG_NOTE, LETTERS_NOTE, MARKUP_NOTE][i - 7] }
     : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
   // A sum without compensation would lose the small prices, because the first price is much larger.

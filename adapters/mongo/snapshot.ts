@@ -75,6 +75,7 @@ export class MongoSnapshot implements Snapshot {
     const { connection, batchSize } = this.#context;
     let { after, limit: left = Number.POSITIVE_INFINITY } = query;
     // A limit of 0 means no limit in MongoDB, but no documents in the adapter contract.
+    if (left === 0) this.#context.assertOpen();
     while (left > 0) {
       this.#context.assertOpen();
       const size = Math.min(left, batchSize);

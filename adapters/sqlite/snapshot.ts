@@ -58,6 +58,8 @@ async function* batchesOf<Batch>(
   convert: (rows: JsonRows) => Batch,
 ): AsyncGenerator<Batch> {
   let { after, limit: left = Number.POSITIVE_INFINITY } = query;
+  // Without this call, a list with the limit 0 of a closed adapter would be empty.
+  if (left === 0) source();
   while (left > 0) {
     const from = source();
     const { connection, table } = from;

@@ -7,6 +7,7 @@ import type { BrokenAdapter } from './breaking.js';
 import { cacheBugs } from './caches.js';
 import { cancellingFaults } from './cancelling.js';
 import { columnBugs } from './columns.js';
+import { combinationBugs, emptyReadBugs } from './combinations.js';
 import { conditionBugs } from './conditions.js';
 import { defaultBugs } from './defaults.js';
 import { detailBugs } from './details.js';
@@ -101,6 +102,8 @@ export const classes = {
   entries: entryBugs,
   atOnce: atOnceBugs,
   overlapping: overlappingBugs,
+  combinations: combinationBugs,
+  emptyReads: emptyReadBugs,
   disturbedReads: disturbedReadBugs,
   queuedChanges: queuedChangeBugs,
   closedChanges: closedChangeBugs,

@@ -14,6 +14,19 @@ const CRASHED =
 
 export const similarBugs: readonly BrokenAdapter[] = [
   {
+    that: 'caches rows by the time of creation',
+    fails: [similar('are each published whole')],
+    folder: class extends FolderAdapter {
+      readonly #byCreated = new Map<string, Content>();
+      override contentOf(id: string) {
+        const { manifest } = this.catalog.versions.find((each) => each.id === id)!;
+        const content = this.#byCreated.get(manifest.created) ?? super.contentOf(id);
+        this.#byCreated.set(manifest.created, content);
+        return content;
+      }
+    },
+  },
+  {
     that: 'keeps the rows of a collection if their number, the first and the last are unchanged',
     fails: [similar('are each published whole')],
     folder: class extends FolderAdapter {

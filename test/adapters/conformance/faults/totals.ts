@@ -514,6 +514,40 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     }),
     fails: [EVERY_WORD],
   },
+  ...Object.entries({
+    'reads names of fields with a dot as paths': (field: string) => field.split('.')[0]!,
+    'ignores quotes in names of fields': (field: string) => field.replaceAll(/['"`]/g, ''),
+    'ignores case in names of fields': (field: string) => (field === 'A' ? 'a' : field),
+  }).map(
+    ([that, change]): BrokenAdapter => ({
+      that: `${that} for totals`,
+      ...totalling(({ where, by, ...query }) => ({
+        ...query,
+        where: where.map((each) => ({ ...each, field: change(each.field) })),
+        by: by.map(change),
+      })),
+      fails: [`${TOTALS} reads fields with any name: dots, spaces, quotes, case and keywords`],
+    }),
+  ),
+  {
+    that: 'removes tags from texts before it searches them',
+    ...totalling(same, same, same, (fields, words) => (document) => {
+      const text = (field: string) => String(document[field] ?? '').replaceAll(/<[^>]*>/g, ' ');
+      return wordMatcher(fields, words)(Object.fromEntries(fields.map((field) => [field, text(field)])));
+    }),
+    fails: [EVERY_WORD],
+  },
+  {
+    that: 'searches an index that collections with the same keys share',
+    capabilities: SEARCHING,
+    fault: inSnapshot((snapshot) => ({
+      findJson: undefined as never,
+      searches: true,
+      find: (name, query, signal): AsyncGenerator<readonly Document[]> =>
+        found(snapshot, query.words && name === 'note_twins' ? 'notes' : name, query, signal, wordMatcher),
+    })),
+    fails: ['find(collection, query) with words finds the words of its own collection'],
+  },
   {
     that: 'adds up the groups of the first of two fields if there are as many groups as the limit',
     ...totalling(same, (groups, { by, limit }) => {
