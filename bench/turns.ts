@@ -1,4 +1,4 @@
-/** Contenders are measured in alternation, so that changes in the speed of the machine affect all of them equally. */
+/** Measures the contenders in turn, several times, so that changes in the speed of the machine affect all of them equally. */
 import type { Entrant } from './lineup.js';
 import { cpuSeconds } from './process.js';
 import type { RequestList } from './requests.js';

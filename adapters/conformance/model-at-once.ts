@@ -231,8 +231,7 @@ export const atOnce = async (
   const right = orders[0];
   const results = done.map(({ change, result }) => `${change.what}: ${JSON.stringify(result) ?? 'done'}`).join('\n  ');
   assert(right, `expected the result of the changes in any order, found ${JSON.stringify(found)} after\n  ${results}`);
-  // An adapter can delete the versions of one prune() one at a time. Another change can be recorded between two
-  // deletions.
+  // If prune() deletes several versions, an adapter may record another change between two deletions.
   const sorted = (all: readonly Entry[]) => all.flatMap((entry) => lines([entry])).sort();
   const made = right.entries.splice(entries.length);
   right.entries.push(...(isDeepStrictEqual(sorted(audited), sorted(made)) ? audited : made));

@@ -1,4 +1,4 @@
-/** Compares what adapters return with the model. */
+/** Compares the results of adapters with the results of the model. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';

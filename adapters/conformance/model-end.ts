@@ -1,4 +1,4 @@
-/** Compares all audit entries and publication times of a sequence of steps with the model. */
+/** After a sequence of steps: compares the audit log and all publication times with the model. */
 import type { DataAuditEntry } from 'metro-forecast-api/adapter';
 import { eventually, isEmpty, sameList, sameValue } from './expect.js';
 import { versionAsOf } from './instance.js';

@@ -1,4 +1,4 @@
-/** The steps of generated sequences that make a change while a publication is in progress. */
+/** Steps of the generated sequences. Each makes a change while a publication is in progress. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Manifest, StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';

@@ -120,8 +120,8 @@ export class State extends Changes {
   }
 
   /**
-   * Returns a creation time for the next version. It can be before, at or after the time at which the current version
-   * became current.
+   * Returns a creation time for the next version. It can be earlier than the last change of the current version, equal
+   * to it, or later.
    */
   created(how: number): string {
     const { current } = this;

@@ -31,10 +31,9 @@ const KEPT = 'the store keeps versions that another adapter uses';
 const rowsOf = (label: string): Rows => ({ items: [{ id: 'i1', grade: 'a', rank: 1, label }] });
 
 /**
- * Finds two name lengths, from 4 to 100, with which a change leaves the size of a file the same. The change deletes a
- * version whose name has the first length, and publishes a version whose name has the second length. The size of the
- * file is a linear function of both lengths.
- * @param at90and4 the change of the size in bytes for the lengths 90 and 4
+ * A test deletes one version and publishes another one. Finds the lengths of their names, from 4 to 100, for which the
+ * size of a file does not change. The size of the file is a linear function of both lengths.
+ * @param at90and4 the change in size, in bytes, for the lengths 90 and 4
  * @param perFirst additional bytes for each character of the first name
  */
 const rootOf = (at90and4: number, perFirst: number, perSecond: number): readonly [number, number] | undefined => {

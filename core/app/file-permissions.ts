@@ -29,7 +29,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // A module option can have a name that ends in `_FILE`. Its variable does not contain the path of a secret.
+    // A variable of a module option is not the path of a secret, even if the name of the option ends in `_FILE`.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

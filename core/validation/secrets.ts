@@ -3,7 +3,7 @@ import { isObject } from './json.js';
 
 const MASK = '***';
 
-/** A URL usually cannot be parsed because the password contains an unescaped character. */
+/** If a URL cannot be parsed, the usual cause is an unescaped character in the password. */
 export const ENCODE_CREDENTIALS =
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 

@@ -31,7 +31,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates an adapter before each test of the enclosing `describe`, and closes it afterwards. Tests open it. */
+/** Creates an adapter before each test of the enclosing `describe`, and closes it afterwards. The test must open it. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {

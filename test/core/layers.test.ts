@@ -5,11 +5,11 @@ import { packageRoot } from '../../core/util/package.js';
 
 /** Folders and files in `core/`, from top to bottom. A layer can import only the layers below it. */
 const LAYERS = [
-  // These folders assemble an application.
+  // The code in these folders assembles an application.
   'app',
   'observe',
   'openapi',
-  // These folders handle a request.
+  // The code in these folders handles requests.
   'routes',
   'edge',
   'pipeline',

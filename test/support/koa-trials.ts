@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 /** An expected difference between the service and plain Koa. The test fails if there is no difference. */
 interface Difference {
   readonly because: string;
-  /** Headers that differ. Default: everything except the status can differ. */
+  /** The headers that may differ. By default, everything except the status may differ. */
   readonly headers?: readonly string[];
 }
 

@@ -60,8 +60,8 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   for await (const chunk of bytes) {
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
-    // Parts end at a line end, so that no line must be joined from two strings. Reading characters from a joined string
-    // is slow.
+    // Each part ends at the end of a line. Otherwise, some lines would be concatenations of two strings, and reading the
+    // characters of a concatenated string is slow.
     const whole = all.lastIndexOf(LINE_FEED) + 1 || all.length - incompleteAtEnd(all);
     // The rest is copied, because the stream can reuse the buffer of the chunk.
     rest = Buffer.from(all.subarray(whole));

@@ -70,7 +70,7 @@ const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
 /**
- * Returns the range of dates that can contain the observation one year earlier. If the range contains several
+ * Returns the range of dates in which to look for the observation from one year earlier. If the range contains several
  * observations, the last one is used.
  */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {

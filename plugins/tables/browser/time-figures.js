@@ -91,7 +91,7 @@ export const withGaps = (dates) => {
   return [...all].sort();
 };
 
-/** Means of coordinates are rarely useful, so charts do not show them first. */
+/** An average coordinate is rarely useful, so charts do not show it first. */
 const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
 
 /** @typedef {'line' | 'bars'} Form */

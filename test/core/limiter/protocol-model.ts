@@ -477,8 +477,8 @@ export const run = (world: World, actions: Run, bug?: Bug): boolean => {
 };
 
 /**
- * Replicas are interchangeable and do nothing before a request, so every run starts with a request to the first
- * replica.
+ * Only runs that start with a request to the first replica are tried. Replicas do nothing before the first request, and
+ * it makes no difference which replica receives it.
  */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 

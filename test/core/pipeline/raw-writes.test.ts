@@ -154,7 +154,7 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   },
 };
 
-/** Middleware that writes to the raw response before or after a route sets the body. */
+/** Middleware that writes to the raw response. It does so before or after a route sets the body. */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
     await next();

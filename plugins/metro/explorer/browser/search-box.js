@@ -1,6 +1,6 @@
 /**
- * In the view of all markets, typing in the search box filters the list. There, the box shows suggestions only if the
- * query also matches a state, a series, a list, a comparison or a metro with divisions.
+ * The search box suggests pages. In the view of all markets, typing also filters the list, so the box suggests only
+ * what the list does not show: states, series, lists, comparisons and metros with divisions.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';

@@ -7,8 +7,7 @@ const OWN_DISCOUNT = 0.95;
 /** In the quantile of all errors, the weight of each error is multiplied by this factor every quarter. */
 const QUANTILE_DISCOUNT = 0.9;
 /**
- * The mean error of a market includes the mean over all markets with this weight. The market's newest error has the
- * weight 1.
+ * The weight of the mean over all markets in the mean error of one market. The market's newest error has weight 1.
  */
 const PRIOR_ERRORS = 8;
 /** Lower limit of a market's expected error, as a share of the mean over all markets in the same quarter. */

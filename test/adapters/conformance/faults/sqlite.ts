@@ -1,4 +1,4 @@
-/** Typical bugs of SQL adapters in columns, collations, paging and statements. */
+/** Typical bugs in SQL adapters: in column types, collations, paging and prepared statements. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';
