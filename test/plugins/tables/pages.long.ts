@@ -490,6 +490,8 @@ describe('the pages of tables in Chromium', () => {
     const { page } = browser;
     await page.setViewportSize({ width: 390, height: 900 });
     await view('books?pages%5Bgt%5D=1');
+    const height = await page.evaluate('getComputedStyle(document.querySelector(".rows .scroll")).maxHeight');
+    expect(height, 'the page scrolls, not the list').to.equal('none');
     await page.emulateMedia({ media: 'print' });
     const printed = await page.locator('main').innerText();
     const overflow = await page.evaluate('getComputedStyle(document.querySelector(".rows .scroll")).overflow');

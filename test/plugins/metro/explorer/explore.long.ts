@@ -820,6 +820,7 @@ describe('the explorer in Chromium', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('alert').filter({ hasText: 'nowhere: No market or series has this name.' }).waitFor();
     await until(`location.hash.includes('m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE')`);
+    await page.locator('.chips li').nth(2).waitFor();
     expect(await page.locator('.chips li').count()).to.equal(3);
   });
 
