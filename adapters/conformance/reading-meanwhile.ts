@@ -182,12 +182,12 @@ export const describeReadingMeanwhile = (target: AdapterUnderTest): void => {
   };
 
   describe('reads in progress', () => {
-    test('return their whole result, whatever is called meanwhile', (instance) =>
+    test('return their whole result, during any other call', (instance) =>
       readAll(instance, (snapshot) => ({ ...readsBy(snapshot), ...changesOf(target, instance, 'own') })));
 
     testsOverStore(target, dataset)(
       isExclusive(target),
-      'return their whole result, whatever another adapter does meanwhile',
+      'return their whole result, during any call of another adapter',
       async (instance) => {
         const other = await instance.another();
         await readAll(instance, () => ({

@@ -6,8 +6,8 @@ import { StorageError } from '../../../../core/errors.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
-const OWN = 'reads in progress return their whole result, whatever is called meanwhile';
-const OTHER = 'reads in progress return their whole result, whatever another adapter does meanwhile';
+const OWN = 'reads in progress return their whole result, during any other call';
+const OTHER = 'reads in progress return their whole result, during any call of another adapter';
 
 /** Has a connection, which some calls replace. A list in progress notices the new connection. */
 class Connected extends FolderAdapter {

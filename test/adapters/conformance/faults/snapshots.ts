@@ -65,7 +65,7 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['reads in progress return their whole result, whatever is called meanwhile'],
+    fails: ['reads in progress return their whole result, during any other call'],
   },
   {
     that: 'never calls changed()',
