@@ -11,7 +11,7 @@ const REPORTED_DAYS = 2;
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
-  readonly total: number;
+  readonly inMonth: number;
 }
 
 /**
@@ -24,7 +24,7 @@ export class UsageCounter {
   /** The usage across all replicas according to the last reply from Redis, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
-  #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
+  #local: LocalUsage = { day: 0, onDay: 0, inMonth: 0 };
 
   constructor(readonly id: number) {}
 
@@ -40,8 +40,8 @@ export class UsageCounter {
 
   addLocal(day: number): void {
     this.#days.add(day, true);
-    const { day: last, onDay, total } = this.#local;
-    this.#local = { day, onDay: last === day ? onDay + 1 : 1, total: total + 1 };
+    const { day: onDay, month: inMonth } = this.#localUsed(day);
+    this.#local = { day, onDay: onDay + 1, inMonth: inMonth + 1 };
   }
 
   get hasRejections(): boolean {
@@ -67,12 +67,13 @@ export class UsageCounter {
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
-    this.#local = { day, onDay: 0, total: 0 };
+    this.#local = { day, onDay: 0, inMonth: 0 };
   }
 
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
-    return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
+    const local = this.#localUsed(day);
+    return { day: known.day + local.day, month: known.month + local.month };
   }
 
   /** The local share is the remaining quota in the last reply from Redis, divided by the number of replicas. */
@@ -80,11 +81,13 @@ export class UsageCounter {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;
     const ofMonth = quotaLeft({ perDay: null, perMonth }, known) / replicas;
-    return this.#localOn(day) + 1 <= ofDay && this.#local.total + 1 <= ofMonth;
+    const local = this.#localUsed(day);
+    return local.day + 1 <= ofDay && local.month + 1 <= ofMonth;
   }
 
-  #localOn(day: number): number {
-    return this.#local.day === day ? this.#local.onDay : 0;
+  #localUsed(on: number): Used {
+    const { day, onDay, inMonth } = this.#local;
+    return carryOver({ day: onDay, month: inMonth }, day, on);
   }
 }
 

@@ -47,12 +47,13 @@ describe('RedisLimiter and an outage', () => {
     readonly logger?: KeptLogger;
     readonly countsUsage?: boolean;
     readonly ageMs?: number;
+    readonly now?: () => number;
   }
 
   /** By default, the replica has been running for a whole window, so it has its full local share. */
   const create = async (options: Options = {}) => {
     const { port = server.port, outagePolicy = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
-    const { countsUsage = false } = options;
+    const { countsUsage = false, now = systemClock.now } = options;
     const config = {
       url: `redis://127.0.0.1:${port}`,
       keyPrefix: 'p:',
@@ -62,7 +63,7 @@ describe('RedisLimiter and an outage', () => {
     const redis = connectRedis(config, logger);
     await redis.opened;
     let aheadMs = 0;
-    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
+    const clock = { ...systemClock, now, monotonic: () => systemClock.monotonic() + aheadMs };
     const limiter = new RedisLimiter({ redis, replicas: REPLICAS, outagePolicy, countsUsage, clock, logger });
     aheadMs = ageMs;
     closers.push(() => {
@@ -418,6 +419,19 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(decisions), 10);
     assert.deepInclude(decisions.at(-1), { allowed: false, limit: 200, remaining: 0 });
     assert.equal((decisions.at(-1) as Decision).resetMs, WINDOW_MS, 'a caller would retry every second');
+  });
+
+  it('a month that ends during an outage: callers get the local share of the quota for the new month', async () => {
+    let now = Date.UTC(2026, 0, 31, 23, 59);
+    const limiter = await create({ countsUsage: true, now: () => now });
+    await server.kill();
+    const quotas = { perDay: null, perMonth: 30 };
+    const takeAll = () => Promise.all(Array.from({ length: 11 }, () => limiter.take(CALLER, 600, quotas)));
+    assert.equal(countAllowed(await takeAll()), 10);
+    now = Date.UTC(2026, 1, 1);
+    const decisions = await takeAll();
+    assert.equal(countAllowed(decisions), 10);
+    assert.equal(decisions.at(-1)?.quotas?.[0]?.remaining, 20);
   });
 
   it('outagePolicy "closed": rejects with LimiterUnavailable immediately', async () => {
