@@ -1,5 +1,5 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { maskedConfig } from '../../core/app/load-modules.js';
 import { readDeclarations } from '../../core/data/declarations.js';
@@ -20,11 +20,13 @@ const inNewDirectory = async <T>(path: string, fill: (directory: string) => Prom
     throw new OperatorError(`${path} is not a directory.`, ['a file must end with .tar, .tar.gz or .tgz']);
   });
   if (found && found.length > 0) throw new OperatorError(`${path} is not empty: name a new directory.`);
-  if (!found) await mkdir(path, { recursive: true, mode: 0o700 });
+  const created = found ? undefined : await mkdir(path, { recursive: true, mode: 0o700 });
   try {
     return await fill(path);
   } catch (error) {
-    await rm(path, { recursive: true, force: true });
+    // A directory that existed is kept, because it can be a mount point.
+    const written = created === undefined ? (await readdir(path)).map((name) => join(path, name)) : [created];
+    await Promise.all(written.map((each) => rm(each, { recursive: true, force: true })));
     throw error;
   }
 };

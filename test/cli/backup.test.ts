@@ -1,7 +1,8 @@
-import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { pack } from '../../cli/backup/archive.js';
 import { withStores } from '../../cli/backup/with-stores.js';
 import { writeBackup } from '../../cli/backup/write-backup.js';
 import { register as registerExport } from '../../cli/commands/export.js';
@@ -192,10 +193,35 @@ describe('export and import-backup', function () {
     }
   });
 
-  it('refuses a path that already exists, and leaves nothing behind after a failure', async () => {
+  it('refuses a path that already exists, and does not change it', async () => {
     const { deployment } = sources.get('json')!;
     expect(await deployment.refused(registerExport, 'export', backupOf('json'))).to.contain('is not empty');
     expect(await deployment.refused(registerExport, 'export', deployment.config)).to.contain('is not a directory');
+    const archive = backupOf('sqlite');
+    const content = await readFile(archive);
+    expect(await deployment.refused(registerExport, 'export', archive)).to.contain('exists: name a new file');
+    expect(await readFile(archive)).to.deep.equal(content);
+  });
+
+  it('keeps an archive that another program creates during the export', async () => {
+    const archive = join(folder, 'meanwhile.tar');
+    const packing = pack(archive, () => writeFile(archive, 'another backup'));
+    expect(String(await packing.catch((error: unknown) => error))).to.contain('exists: name a new file');
+    expect(await readFile(archive, 'utf8')).to.equal('another backup');
+    expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).to.deep.equal([]);
+  });
+
+  it('removes what it created after a failure, and keeps a directory that existed', async () => {
+    const existing = await mkdtemp(join(folder, 'existing-'));
+    const created = join(existing, 'new', 'backup');
+    const deployment = await Deployment.create(folder, 'json');
+    await deployment.run(registerPublish, 'publish', versions.directories[0]!);
+    // The export reads the audit of the keys after it has written the dataset.
+    await mkdir(join(deployment.data, '..', 'keys.json.audit.ndjson'));
+    for (const path of [created, existing]) {
+      expect(await deployment.refused(registerExport, 'export', path)).to.contain('keys.json.audit.ndjson');
+      expect(await readdir(existing)).to.deep.equal([]);
+    }
   });
 
   it('contains the listed versions if another version is published during the export', async () => {
