@@ -278,12 +278,9 @@ export const describeRandomReads = (target: AdapterUnderTest): void => {
 
     it('combine ranges of every size with every order, direction, position and limit', async () => {
       const { snapshot, rows } = versionsHeld[0]!;
-      for (const collection of [wide, wider]) {
-        const documents = rows[collection.name]!;
-        for (const query of combinations(collection, documents)) {
-          const found = await find(snapshot, collection, query);
-          sameSequence(collection, found, answerOf(documents, query), query);
-        }
+      const documents = rows[wide.name]!;
+      for (const query of combinations(wide, documents)) {
+        sameSequence(wide, await find(snapshot, wide, query), answerOf(documents, query), query);
       }
     });
 
