@@ -155,14 +155,19 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
     assertSameVersion();
     const next = withLogFormat(loaded, config);
     const isOther = !isDeepStrictEqual(next.config.metrics, config.metrics);
-    const nextMetrics = isOther ? await listenForMetrics(workers, next.config) : metrics;
+    // The new servers might need the port of the old metrics server.
+    if (isOther) await metrics?.close();
+    let nextMetrics = metrics;
     try {
+      if (isOther) nextMetrics = await listenForMetrics(workers, next.config);
       await workers.reload(next, workerCountOf(next.config));
     } catch (error) {
-      if (isOther) await nextMetrics?.close();
+      if (isOther) {
+        if (nextMetrics !== metrics) await nextMetrics?.close();
+        metrics = await listenForMetrics(workers, config);
+      }
       throw error;
     }
-    if (isOther) await metrics?.close();
     metrics = nextMetrics;
     logger.info('configuration reloaded; all workers were replaced');
     logger.setLevel?.(next.config.log.level);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { request } from '../../support/http-client.js';
 import { freePort } from '../../support/server-process.js';
 import { childrenOf } from '../../support/spawned-service.js';
 import { until } from '../../support/until.js';
@@ -27,6 +28,21 @@ describe('metro-forecast reload', function () {
     expect((await service.reload()).code).to.equal(0);
     expect(await service.isReady(port)).to.equal(true);
     await until(async () => !(await service.isReady()));
+  });
+
+  it('with workers moves the metrics to another host on the same port, and back after an error', async () => {
+    const port = await freePort();
+    service = await ReloadedService.start(2);
+    const metricsOn = async (host: string) =>
+      (await request(`http://${host}:${port}/metrics`).catch(() => undefined))?.status;
+    await service.configure({ metrics: { host: '0.0.0.0', port } });
+    expect((await service.reload()).code).to.equal(0);
+    await service.configure({ metrics: { host: '127.0.0.1', port } });
+    expect(await service.reload()).to.deep.equal({ code: 0, text: 'Reloaded.\n' });
+    expect([await metricsOn('127.0.0.1'), await metricsOn('127.0.0.2')]).to.deep.equal([200, undefined]);
+    await service.configure({ metrics: { host: '192.0.2.1', port } });
+    expect((await service.reload()).text).to.contain('this machine has no address 192.0.2.1');
+    expect(await metricsOn('127.0.0.1')).to.equal(200);
   });
 
   it('with one process names the settings that need a restart', async () => {
