@@ -91,6 +91,7 @@ const isFramed = () => window !== window.top;
 export const retitle = (title, question) => {
   find('main h1').textContent = title;
   if (question !== undefined) find('main .question').textContent = question;
+  announce(title);
 };
 
 /** @param {NonNullable<View['about']>} parts */

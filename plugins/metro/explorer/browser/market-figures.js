@@ -89,11 +89,28 @@ export const yearlyChange = (values) => {
 /** Returns changes of percentages, in percentage points. @param {Values} values */
 export const yearlyDifference = (values) => comparedToYearBefore(values, (value, before) => value - before);
 
+/** @param {Values} values @param {string} from */
+const startOf = (values, from) => [...values.keys()].filter((date) => date >= from).sort()[0];
+
 /** Scales values so that the first value on or after `from` is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
-  const start = [...values.keys()].filter((date) => date >= from).sort()[0];
+  const start = startOf(values, from);
   const base = start === undefined ? undefined : values.get(start);
   return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
+};
+
+/**
+ * Returns at which quarter the lines are 100. Each line is 100 at its own first value, so the text also names the lines
+ * that start after `first`.
+ * @param {readonly { short: string, values: Values }[]} lines @param {string} from
+ * @param {string} first the first quarter of the chart
+ */
+export const basesText = (lines, from, first) => {
+  const later = lines.flatMap(({ short, values }) => {
+    const start = startOf(values, from);
+    return start === undefined || start === first ? [] : [`${short}: ${quarter(start)} = 100`];
+  });
+  return `${quarter(first)} = 100${later.length > 0 ? ` (${later.join(', ')})` : ''}`;
 };
 
 /** @param {Iterable<Values>} areas @returns {Map<string, number>} */

@@ -94,6 +94,15 @@ describe('the explorer’s figures', () => {
     expect(figures.rebased(quarterly, '2026-01-01').size).to.equal(0);
   });
 
+  it('name the lines that are 100 at a later quarter than the first one', () => {
+    const line = (short: string, ...dates: string[]) => ({ short, values: new Map(dates.map((date) => [date, 120])) });
+    const austin = line('Austin', '2023-10-01', '2024-01-01', '2024-04-01');
+    const boise = line('Boise', '2024-04-01', '2024-07-01');
+    const basesOf = (...lines: object[]) => figures.basesText(lines, '2024-01-01', '2024-01-01');
+    expect(basesOf(austin, line('Seattle'))).to.equal('2024 Q1 = 100');
+    expect(basesOf(austin, boise)).to.equal('2024 Q1 = 100 (Boise: 2024 Q2 = 100)');
+  });
+
   it('use the median of the areas with a value', () => {
     const areas = [1, 7, 3].map((value) => new Map([['2025-01-01', value]]));
     areas[0]!.set('2025-04-01', 10);

@@ -1,6 +1,7 @@
 import { list, number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import {
+  basesText,
   gapsText,
   quartersBetween,
   rebased,
@@ -88,7 +89,7 @@ export const optionsOf = async (members, chosen, signal) => {
   const first = dates.find((date) => date >= `${from}-01-01`);
   const adjusted = termsOf(lines, chosen);
   const unit = {
-    rebased: `${first ? quarter(first) : from} = 100${adjusted}`,
+    rebased: `${first ? basesText(lines, `${from}-01-01`, first) : `${from} = 100`}${adjusted}`,
     change: `${changeUnit(lines)}${adjusted}`,
     nation: `Percentage points above or below: ${nation?.label}${excluded.length > 0 ? `; not possible for rates (${list(excluded)})` : ''}`,
   }[show];
