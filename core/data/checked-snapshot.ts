@@ -5,7 +5,7 @@ import type { Group, JsonRows, Query, Scalar, Snapshot, TotalsQuery } from '../c
 import { ApiError, readTimeout, StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
 import { checkKey, checkQuery, invalid } from './check-query.js';
-import { filterColumns } from './conditions.js';
+import { scalarColumns } from './conditions.js';
 import { collectRows, lazyRow, lazyRows } from './lazy-rows.js';
 
 interface Reads {
@@ -129,7 +129,7 @@ const totals = async <T extends object>(
 ): Promise<readonly Group[] | undefined> => {
   const collection = declared(reads, target);
   const { snapshot } = reads;
-  const columns = filterColumns(collection);
+  const columns = scalarColumns(collection);
   if (query.by.length > MOST_GROUPED)
     throw invalid(collection, `totals can be grouped by ${MOST_GROUPED} fields at most`);
   const fields = [...query.by, ...query.where.map(({ field }) => field), ...(query.of === undefined ? [] : [query.of])];

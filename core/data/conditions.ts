@@ -20,25 +20,33 @@ const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
 };
 
+type Columns = Readonly<Record<string, JsonSchema>>;
+
+/** Returns the columns whose values are scalars or null, each with a schema for values that are not null. */
+export const scalarColumns = ({ schema }: Pick<Collection, 'schema'>): Columns =>
+  Object.fromEntries(
+    Object.entries((schema['properties'] ?? {}) as Columns).flatMap(([name, column]) => {
+      const value = valueSchema(column);
+      return value ? [[name, value]] : [];
+    }),
+  );
+
 /** Returns the columns that requests can filter by, with their schemas, for the `filters` of a route. */
-export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
-  const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
+export const filterColumns = ({ schema, key, orders = [] }: Collection): Columns => {
+  const isWide = Object.keys(schema['properties'] as Columns).length > MOST_COLUMNS;
   const ordered: readonly string[] = [key, ...orders].flat();
   return Object.fromEntries(
-    properties.flatMap(([name, column]) => {
-      const value = valueSchema(column);
-      const isOffered = properties.length <= MOST_COLUMNS || ordered.includes(name);
-      return value && isOffered && NAME.test(name) ? [[name, value]] : [];
-    }),
+    Object.entries(scalarColumns({ schema })).filter(
+      ([name]) => NAME.test(name) && (!isWide || ordered.includes(name)),
+    ),
   );
 };
 
 /** Returns the columns whose values are strings or null. Dates are not included. */
 export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
-  Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
-    const value = valueSchema(column);
-    return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
-  });
+  Object.entries(scalarColumns({ schema })).flatMap(([name, { type, format }]) =>
+    type === 'string' && format === undefined ? [name] : [],
+  );
 
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
   // Bounds need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
