@@ -1,5 +1,5 @@
 import { counted } from '../../../pages/shared/format.js';
-import { namesIn, onlyOne, STATES, stateNamed, tellingName, wordsOf } from './search.js';
+import { namesIn, onlyOne, placeIn, STATES, stateNamed, tellingName, wordsOf } from './search.js';
 
 /** @import { Lists, Option } from './search-options.js' */
 
@@ -45,7 +45,7 @@ sort=-change: largest increase, biggest increase
 /** Returns the ids of the series with this common name. @param {string} query */
 export const seriesNamed = (query) => SERIES.get(wordsOf(query).join(' '))?.split(' ');
 
-const GRADE = /\b(?:risk grade|grade|risk) ([abcdf])\b|\b([abcdf]) grade\b/;
+const GRADE = /\b(?:risk graded?|graded?|grades|risk) ([abcdf])\b|\b([abcdf]) grade\b/;
 const SIGNAL = /\b(?:signal )?(expand|hold|contract)\b(?: signal)?/;
 
 /**
@@ -62,7 +62,7 @@ export const listOptions = (query) => {
   const [grade, signal] = [GRADE.exec(words), SIGNAL.exec(words)];
   if (!grade && !signal) return [];
   const rest = words.replace(GRADE, '').replace(SIGNAL, '').trim();
-  const state = stateNamed(rest);
+  const state = stateNamed(placeIn(rest));
   if (rest !== '' && !state) return [];
   const choices = {
     ...(state && { state }),
@@ -74,13 +74,19 @@ export const listOptions = (query) => {
   return [{ label, detail: 'list', address: `#/markets?${new URLSearchParams(choices)}` }];
 };
 
+const SINCE = /\s+(?:since|from)\s+((?:19|20)\d\d)\b/i;
+const REAL = /\s+(?:in\s+)?real(?:\s+terms)?\b(?!\s+estate)/i;
+
 /**
- * Interprets queries such as "boise vs austin" and "boise, austin" as a comparison.
+ * Interprets queries such as "boise vs austin" and "boise, austin in real terms since 2008" as a comparison.
  * @param {string} query @param {Lists['markets']} markets @param {(name: string) => Lists['markets']} find
  * @returns {Option[]}
  */
 export const compareOptions = (query, markets, find) => {
-  const names = namesIn(query.replace(/\s+(?:vs\.?|versus|and|&|\+)\s+/gi, ', '));
+  const from = SINCE.exec(query)?.[1];
+  const choices = `${REAL.test(query) ? '&real=1' : ''}${from ? `&from=${from}` : ''}`;
+  const places = query.replace(SINCE, '').replace(REAL, '');
+  const names = namesIn(places.replace(/\s+(?:vs\.?|versus|and|&|\+)\s+/gi, ', '));
   if (names.length < 2) return [];
   const found = names.map((name) => onlyOne(name, find(name)));
   // Several parts of a query can belong to the same market, as in "Minneapolis and St. Paul".
@@ -90,7 +96,7 @@ export const compareOptions = (query, markets, find) => {
     {
       label: `Compare ${known.map(({ name }) => tellingName(name, markets)).join(', ')}`,
       detail: counted(known.length, 'market'),
-      address: `#/compare?m=${known.map(({ cbsa }) => cbsa)}`,
+      address: `#/compare?m=${known.map(({ cbsa }) => cbsa)}${choices}`,
     },
   ];
 };

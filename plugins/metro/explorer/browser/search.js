@@ -91,7 +91,7 @@ export const stateNamed = (query) => {
 };
 
 const GENERAL =
-  /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook|and)\b/gi;
+  /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook|and|with)\b/gi;
 
 /**
  * Removes words that do not identify a place, as in "boise 2021" and "houston house prices". A year has no effect,
@@ -99,7 +99,7 @@ const GENERAL =
  * @param {string} query
  */
 export const placeIn = (query) => {
-  const place = query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1').replace(GENERAL, ' ');
+  const place = query.replace(/(\S)\s+(?:(?:in|since|from)\s+)?(?:19|20)\d\d\s*$/i, '$1').replace(GENERAL, ' ');
   return place.trim() === '' ? query : place;
 };
 
