@@ -12,6 +12,7 @@ import { addressOf, readAddress, setHome } from './address.js';
  * @property {import('../shared/dom.js').Child[]} content
  * @property {import('../shared/dom.js').Children[]} [about] sources of the figures, shown below the content
  * @property {string} [layout] CSS class for the content
+ * @property {readonly string[]} [ignored] parameters of the address that the view does not have
  * @property {readonly string[]} [series] ids of the series shown, used to look up attributions and overdue data
  *
  * @typedef {(parameters: string[], signal: AbortSignal, query: URLSearchParams) => Promise<View>} Route `signal` is
@@ -103,8 +104,15 @@ const aboutFigures = (parts) =>
     ...parts.flatMap((part, index) => [index === 0 ? ': ' : ' · ', part].flat()),
   );
 
+/** @param {readonly string[]} ignored */
+const ignoredNote = (ignored) => {
+  const names = ignored.map((name) => `“${name}”`).join(', ');
+  const text = `The address contains ${names}, which this view cannot filter by. All other filters apply.`;
+  return names === '' ? null : h('p', { role: 'alert' }, text);
+};
+
 /** @param {View} view @param {{ notes: readonly string[], late: string }} series */
-const render = ({ title, name = title, question, layout, content, about }, { notes, late }) => {
+const render = ({ title, name = title, question, layout, content, about, ignored = [] }, { notes, late }) => {
   const heading = h('h1', { tabindex: '-1' }, title);
   const main = find('#main');
   main.replaceChildren(
@@ -114,6 +122,7 @@ const render = ({ title, name = title, question, layout, content, about }, { not
       heading,
       question ? h('p', { class: 'question' }, question) : null,
       late ? h('p', { class: 'overdue' }, late) : null,
+      ignoredNote(ignored),
     ),
     h('div', { class: layout }, ...content),
     about ? aboutFigures(about) : '',

@@ -113,16 +113,9 @@ const TABS = [
   ['time', 'Over time'],
 ];
 
-/** @param {readonly string[]} unknown */
-const ignoredNote = (unknown) => {
-  const names = unknown.map((name) => `“${name}”`).join(', ');
-  const text = `The address contains ${names}, which this table cannot filter by. All other filters apply.`;
-  return names === '' ? '' : h('p', { role: 'alert' }, text);
-};
-
 /** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
-  const unknown = expandFilters(table, query);
+  const ignored = expandFilters(table, query);
   const sample = await sampleOf(table);
   const times = timesOf(table.columns, sample);
   const time = times.find(({ kind }) => kind === 'date') ?? times[0];
@@ -184,7 +177,8 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   searchWhileTyping(query, signal, choose);
   await showAll();
-  const rows = h('div', ignoredNote(unknown), bar, chips, place, sourceLine([ownerName()]));
+  const rows = h('div', bar, chips, place, sourceLine([ownerName()]));
   const main = h('div', { class: 'browse' }, panel.element, rows);
-  return { title: count.title(await facts), question: count.sentence, name: words(table.name), content: [main] };
+  const title = count.title(await facts);
+  return { title, question: count.sentence, name: words(table.name), ignored, content: [main] };
 };

@@ -5,6 +5,7 @@ import { h } from '../../../pages/shared/dom.js';
 import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { titlesOf } from './catalog.js';
+import { readParameters } from './parameters.js';
 import { openSearched, startSearch } from './search-box.js';
 
 /** @import { Route } from '../../../pages/data-views/router.js' */
@@ -12,13 +13,15 @@ import { openSearched, startSearch } from './search-box.js';
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
-/** @param {Route} route @returns {Route} */
-const explained =
-  (route) =>
-  async (...call) => {
-    const view = await route(...call);
-    return { ...view, about: [...(view.about ?? []), methodologyLink('Methodology')] };
-  };
+/** Views of a single item, such as `#/markets/26420`. @type {Readonly<Record<string, string>>} */
+const SINGLE = { markets: 'market', series: 'one series' };
+
+/** @param {string} name @param {Route} route @returns {Route} */
+const explained = (name, route) => async (parameters, signal, query) => {
+  const ignored = readParameters((parameters[0] && SINGLE[name]) || name, query);
+  const view = await route(parameters, signal, query);
+  return { ...view, ignored, about: [...(view.about ?? []), methodologyLink('Methodology')] };
+};
 
 /** @type {Record<string, Route>} */
 const ROUTES = {
@@ -41,7 +44,7 @@ startSearch();
 // Errors are ignored here, because the list of markets loads the same data and reports them.
 await openSearched().catch(() => undefined);
 startRouter(
-  Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),
+  Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(name, route)])),
   'markets',
   aboutSeries,
 );

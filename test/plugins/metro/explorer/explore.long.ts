@@ -251,6 +251,20 @@ describe('the explorer in Chromium', () => {
     await until('scrollY === 300');
   });
 
+  it('accepts the API’s parameters in addresses, and names the parameters that a view does not have', async () => {
+    const { page } = browser;
+    await view('markets?state=GA&risk_score=A&sort=-yoy_price&limit=5');
+    expect(await page.locator('#by-grade').inputValue()).to.equal('A');
+    expect(await addressOf(page)).to.match(/#\/markets\?state=GA&sort=-last&limit=5&grade=A$/);
+    expect(await page.locator('main .head [role=alert]').innerText()).to.equal(
+      'The address contains “limit”, which this view cannot filter by. All other filters apply.',
+    );
+    await view('movers?state=GA&signal=hold');
+    expect(await page.locator('main .head [role=alert]').innerText()).to.contain('“state”, “signal”');
+    await view('series/UNRATE?years=5&figure=x');
+    expect(await page.locator('main .head [role=alert]').count()).to.equal(0);
+  });
+
   it('shows the last of several choices, even if an earlier response arrives later, and shows errors', async () => {
     const { page } = browser;
     const list = async () => [
