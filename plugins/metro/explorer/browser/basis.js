@@ -1,10 +1,15 @@
 import { publicPath } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
+import { signalsText } from './grades.js';
 
 /** @param {string} text @param {string} [part] */
 export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath}/docs/methodology${part}` }, text);
 
 export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
+
+/** @param {import('./grades.js').Rules | null | undefined} rules */
+export const signalsNote = (rules) =>
+  rules ? [signalsText(rules), methodologyLink('How signals are computed', '#signals')] : [];
 
 /** @param {string | null | undefined} basis */
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);

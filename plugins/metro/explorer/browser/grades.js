@@ -7,6 +7,16 @@ import { number, share } from '../../../pages/shared/format.js';
  * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities for the grades A to D, from 0 to 1
  */
 
+/**
+ * @typedef {Limits & { expand_point: number, expand_lower: number, contract_point: number, margin: number }} Rules
+ *   thresholds of a run, in percent
+ */
+
+/** @param {Rules} rules */
+export const signalsText = ({ expand_point, expand_lower, contract_point, margin }) =>
+  `Signals: expand for a forecast of at least ${number(expand_point, 1)}% with a lower bound above ${number(expand_lower, 1)}%, contract for one below ${number(contract_point, 1)}%, otherwise hold. ` +
+  `A market keeps its signal within ${number(margin, 1)} percentage points of a threshold. `;
+
 /** @param {number} fraction */
 const chance = (fraction) => `${number(fraction * 100, 0)}%`;
 

@@ -5,7 +5,7 @@ import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { counted, day, direction, number, percent, points } from '../../../pages/shared/format.js';
-import { markOf } from './basis.js';
+import { markOf, signalsNote } from './basis.js';
 import { allMarkets, HPI } from './catalog.js';
 import { commonCause, mainDriver } from './inputs.js';
 import { marketLink, plainName } from './search.js';
@@ -106,6 +106,7 @@ export const moversView = async (_parameters, signal) => {
         columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
         rows: /** @type {Mover[]} */ (data),
       }).element,
+      h('p', { class: 'meaning muted' }, ...signalsNote(runs[0]?.rules)),
     ],
   };
 };

@@ -17,8 +17,8 @@ const SORTS = new Map([
 ]);
 
 /**
- * Renames the API's parameters to those of the view, such as `risk_score` to `grade`, also in the address. Returns the
- * parameters that the view does not have.
+ * Replaces the API's names of parameters, such as `risk_score`, by the names in the view, also in the address. Returns
+ * the parameters that the view does not have.
  * @param {string} view @param {URLSearchParams} query
  */
 export const readParameters = (view, query) => {

@@ -1,15 +1,25 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver, commonCause, ...scores } =
-  await pageModules(
-    'metro/explorer/browser/backtest/scores',
-    'metro/explorer/browser/data-calls',
-    'metro/explorer/browser/freshness',
-    'metro/explorer/browser/grades',
-    'metro/explorer/browser/market/reasons',
-    'metro/explorer/browser/inputs',
-  );
+const {
+  marketCalls,
+  compareCalls,
+  overdue,
+  limitsOf,
+  recordOf,
+  reasonsOf,
+  signalsText,
+  mainDriver,
+  commonCause,
+  ...scores
+} = await pageModules(
+  'metro/explorer/browser/backtest/scores',
+  'metro/explorer/browser/data-calls',
+  'metro/explorer/browser/freshness',
+  'metro/explorer/browser/grades',
+  'metro/explorer/browser/market/reasons',
+  'metro/explorer/browser/inputs',
+);
 
 describe('the explorer’s API calls', () => {
   const choices = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
@@ -124,7 +134,26 @@ describe('the explorer’s reasons for a forecast', () => {
       /^The signal is expand because the forecast of \+4\.50% is at least 4\.0%/,
     );
     expect(reasonsOf({ ...forecast, signal: 'hold' }, rules, [])[0]).to.match(
-      /^The signal stays hold because the forecast of \+4\.50% is within 1\.0 percentage points of a forecast with that signal\./,
+      /^The signal stays hold because the forecast of \+4\.50% is within the margin of 4\.0% and the lower bound of \+0\.50% is within the margin of 0\.0%\. /,
+    );
+    expect(reasonsOf({ ...forecast, point: 8.07, signal: 'hold' }, rules, [])[0]).to.match(
+      /^The signal stays hold because the lower bound of \+0\.50% is within the margin of 0\.0%\. /,
+    );
+    expect(reasonsOf({ ...forecast, point: -0.4, lower_80: -5, signal: 'contract' }, rules, [])[0]).to.match(
+      /^The signal stays contract because the forecast of −0\.40% is within the margin of −1\.0%\. /,
+    );
+    expect(reasonsOf({ ...forecast, point: -1.4, lower_80: -5, signal: 'hold' }, rules, [])[0]).to.match(
+      /^The signal stays hold because the forecast of −1\.40% is within the margin of −1\.0%\. /,
+    );
+    expect(reasonsOf({ ...forecast, point: 8.07, lower_80: -2, signal: 'hold' }, rules, [])[0]).to.match(
+      /^The signal is hold because the forecast of \+8\.07% is high enough for expand, but its lower bound is −2\.00%/,
+    );
+  });
+
+  it('are summarized for lists', () => {
+    expect(signalsText(rules)).to.equal(
+      'Signals: expand for a forecast of at least 4.0% with a lower bound above 0.0%, contract for one below −1.0%, otherwise hold. ' +
+        'A market keeps its signal within 1.0 percentage points of a threshold. ',
     );
   });
 

@@ -19,7 +19,7 @@ import { trackFigure } from './track-figure.js';
 
 /**
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
- * @typedef {{ id: number, vintage: string | null, rules: import('./reasons.js').Rules | null }} Run
+ * @typedef {{ id: number, vintage: string | null, rules: import('../grades.js').Rules | null }} Run
  */
 
 /** @param {string} cbsa @param {AbortSignal} signal @param {URLSearchParams} query */

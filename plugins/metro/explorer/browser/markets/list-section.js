@@ -1,6 +1,7 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { h } from '../../../../pages/shared/dom.js';
+import { signalsNote } from '../basis.js';
 import { toolsOf } from './downloads.js';
 import { countOf, DEFAULT_SORT, filterFields, matches, sortField } from './filters.js';
 import { marketList } from './list.js';
@@ -35,10 +36,11 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
   const [tools, problem] = [h('div'), h('div')];
   const count = h('p', { class: 'count muted', role: 'status' });
   const meaning = h('p', { class: 'meaning muted' });
+  const signals = h('p', { class: 'meaning muted' });
   const fields = h('div', { class: 'row filters' }, ...filterFields(markets, chosen, choose), sorts.element, count);
   return {
     filters: h('section', { class: 'narrowing', 'aria-label': 'Filters' }, fields, meaning),
-    element: h('section', { class: 'list', 'aria-label': 'List' }, tools, problem, list.element),
+    element: h('section', { class: 'list', 'aria-label': 'List' }, tools, problem, list.element, signals),
     problem,
     rows: list.rows,
     /** @param {readonly Row[]} rows */
@@ -48,7 +50,9 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       const shown = searched.filter((row) => matches(row, chosen));
       list.show(shown);
       showTools();
-      meaning.textContent = gradesText(chosen, selectedRun(loaded, chosen).run, records);
+      const { run } = selectedRun(loaded, chosen);
+      signals.replaceChildren(...signalsNote(run?.rules));
+      meaning.textContent = gradesText(chosen, run, records);
       meaning.hidden = meaning.textContent === '';
       list.element.hidden = shown.length === 0;
       count.classList.toggle('notice', shown.length === 0);

@@ -9,7 +9,7 @@ import { addMonths } from '../market-figures.js';
 
 /**
  * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
- *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the target quarter
+ *   rules: import('../grades.js').Rules | null }} Run `target`: first day of the target quarter
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null, lower:
  *   number | null, upper: number | null, change: number | null, last: number | null }} Row
  */
