@@ -100,15 +100,15 @@ const extremes = ({ forecasts, target }: Facts): Finding[] => {
 
 const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
   if (!backtest) return [];
-  const { n, mae_pp, benchmark, n_reconstructed: reconstructed = 0 } = backtest;
+  const { n, mae_pp, benchmark, benchmarks, n_reconstructed: reconstructed = 0 } = backtest;
   const some = reconstructed === n ? 'all' : count(reconstructed);
   const kind = reconstructed === 0 ? '' : `, ${n === 1 ? '' : `${some} of them `}reconstructed`;
   return [
     {
-      figure: `±${mae_pp.toFixed(1)} points`,
+      figure: `${mae_pp.toFixed(1)} points off`,
       sentence:
         `Past forecasts were off by ${mae_pp.toFixed(1)} percentage points on average (${count(n)} ${n === 1 ? 'forecast' : 'forecasts'}${kind}). ` +
-        `Repeating the last change would have been off by ${benchmark.mae_pp.toFixed(1)}.`,
+        `The best simple rule would have been off by ${(benchmarks?.[0] ?? benchmark).mae_pp.toFixed(1)}.`,
       href: '/explore#/backtest',
     },
   ];
@@ -182,6 +182,7 @@ const mapOf = (facts: Facts): FrontPageFigure => {
     drawing: { width, height, shapes: shapesOf(outlines, markets, classOf) },
     legend: forecasts.length < markets.length ? [...legend, { color: 'none', label: 'no forecast' }] : legend,
     note: `Forecast change in the house price index over 12 months, in percent.${source}`,
+    sources: [METRO_HPI],
     href: '/explore#/markets',
   };
 };
