@@ -43,6 +43,8 @@ export interface FrontPageFigure {
   readonly drawing: Drawing;
   readonly legend?: readonly { readonly color: string; readonly label: string }[];
   readonly note: string;
+  /** Ids of the sources of the data. The page shows when an update was due if one of them is late. */
+  readonly sources?: readonly string[];
   /** A page with more details, relative to the root of the service, such as `/explore`. */
   readonly href: string;
 }

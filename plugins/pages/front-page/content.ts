@@ -9,11 +9,14 @@ import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
 export interface Status {
   readonly status: string;
+  readonly generated_at: string;
   readonly snapshot: { readonly published_at: string; readonly synthetic: boolean } | null;
   readonly sources: readonly {
     readonly id: string;
     readonly state: string;
     readonly latest_period: string | null;
+    readonly age_seconds: number | null;
+    readonly late_after_seconds: number;
   }[];
 }
 

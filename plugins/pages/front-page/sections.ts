@@ -21,13 +21,26 @@ export const findingsSection = (site: Site): Markup | undefined => {
 const swatch = (color: string): Markup =>
   html`<svg width="18" height="12" aria-hidden="true"><rect width="18" height="12" fill="var(--${color})"/></svg>`;
 
+const isLate = ({ state }: Status['sources'][number]): boolean => state === 'late' || state === 'stale';
+
+const overdueNote = ({ content: { status } }: Site, ids: readonly string[] = []): Markup | undefined => {
+  const late = status?.sources.find(
+    (source) => ids.includes(source.id) && isLate(source) && source.age_seconds !== null,
+  );
+  if (!status || !late) return undefined;
+  const due = Date.parse(status.generated_at) + 1000 * (late.late_after_seconds - late.age_seconds!);
+  const month = new Date(due).toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+  return html`<p class="overdue">An update of the data was due in ${month}.</p>`;
+};
+
 export const figureSection = (site: Site): Markup | undefined => {
   const { figure } = partsOf(site);
   if (!figure) return undefined;
-  const { title, description, drawing, legend = [], note, href } = figure;
+  const { title, description, drawing, legend = [], note, sources, href } = figure;
   const classes = legend.map(({ color, label }) => html`<li>${swatch(color)} ${label}</li>`);
   return html`<figure aria-labelledby="figure">
         <figcaption><h2 id="figure">${title}</h2></figcaption>
+        ${overdueNote(site, sources)}
         <p class="hidden-text">${description}</p>
         ${svgOf(drawing, site.publicPath)}
         ${classes.length > 0 && html`<ul class="legend">${classes}</ul>`}
@@ -119,7 +132,7 @@ const STATES: Readonly<Record<string, readonly [color: string, text: string]>> =
 };
 
 const freshness = ({ sources }: Status): string => {
-  const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
+  const late = sources.filter(isLate).length;
   if (sources.length === 0) return '';
   const all = sources.length === 1 ? 'Its source is' : `All ${count(sources.length)} sources are`;
   const some = `${count(late)} of ${count(sources.length)} sources ${late === 1 ? 'is' : 'are'}`;

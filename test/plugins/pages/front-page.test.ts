@@ -246,6 +246,33 @@ describe('the front page and contributions of plugins', () => {
     expect(text).to.contain('<a href="/tides#both">High &amp; low</a>');
   });
 
+  it('names the month in which an update of the figure was due', async () => {
+    const figureOf = (...sources: string[]) => ({
+      ...{ title: 'Tides', description: 'Two tides.', drawing: { width: 10, height: 5, shapes: [] } },
+      ...{ note: 'In metres.', href: '/tides', sources },
+    });
+    const at = async (now: string, source: string) => {
+      const time = Date.parse(now);
+      const service = await startTestApp({
+        config: { plugins: ['status'] },
+        manifest: { ...fixture.manifest, synthetic: false },
+        overrides: {
+          clock: { now: () => time, monotonic: () => time },
+          plugins: [{ plugin: page(async () => ({ figure: figureOf(source) })) }],
+        },
+      });
+      try {
+        return (await htmlOf(service.origin)).text;
+      } finally {
+        await service.close();
+      }
+    };
+    const note = 'An update of the data was due in April 2026.';
+    expect(await at('2026-07-01T00:00:00Z', 'hpi')).to.contain(note);
+    expect(await at('2026-02-01T00:00:00Z', 'hpi')).not.to.contain('was due');
+    expect(await at('2026-07-01T00:00:00Z', 'other')).not.to.contain('was due');
+  });
+
   it('asks each plugin once per snapshot, even if a proxy serves the page under several paths', async () => {
     let calls = 0;
     const counted: Mount['frontPage'] = async () => {
