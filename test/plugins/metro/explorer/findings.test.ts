@@ -128,9 +128,12 @@ describe('the title of a comparison', () => {
     [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%)'],
     [
       ['Austin, TX', 'Unemployment'],
-      'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) in real terms',
+      'From 2025 Q1 to 2025 Q4, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) in real terms',
     ],
-    [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0% in real terms)'],
+    [
+      ['Austin, TX'],
+      'From 2025 Q1 to 2025 Q4, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0% in real terms)',
+    ],
   ] as const) {
     it(`says which lines are in real terms: ${real.join() || 'none'}`, () =>
       expect(comparisonFinding(options, 'rebased', new Set(real))).to.equal(expected));

@@ -45,7 +45,9 @@ export const findingOf = (options, show, realLabels) => {
   const isCompared = best && worst && (show !== 'rebased' || best.first.date !== best.last.date);
   if (!isCompared) return 'Compare markets and series';
   const [start, end] = [quarter(best.first.date), quarter(best.last.date)];
-  const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
+  // Values in real terms can end before the newest index, so their sentence names the last quarter.
+  const since =
+    realLabels.size === 0 && ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
   const when = show === 'rebased' ? since : `In the year to ${end}`;
   const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
   const moved = show === 'nation' || best.inPoints ? `changed by ${text(best)}` : moveOf(best.value, PAST_MOVES);
