@@ -102,6 +102,7 @@ const stateTable = (states) => [
     caption: 'Mean absolute error by state.',
     rows: states,
     sort: '-error',
+    whole: true,
     columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],
   }).element,
 ];
