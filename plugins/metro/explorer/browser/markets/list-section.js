@@ -51,7 +51,11 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       list.show(shown);
       showTools();
       const { run } = selectedRun(loaded, chosen);
-      signals.replaceChildren(...signalsNote(run?.rules));
+      signals.replaceChildren(
+        'Below each forecast is its 80% band. Changes are since the previous run. ',
+        ...signalsNote(run?.rules),
+      );
+      signals.hidden = shown.length === 0;
       meaning.textContent = gradesText(chosen, run, records);
       meaning.hidden = meaning.textContent === '';
       list.element.hidden = shown.length === 0;

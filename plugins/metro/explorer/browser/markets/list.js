@@ -17,7 +17,7 @@ const WIDE = '(min-width: 40.01rem)';
 
 /** @param {Row} row */
 const band = ({ lower, upper }) =>
-  lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}`);
+  lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}%`);
 
 /** @type {readonly import('../../../../pages/data-views/table.js').Column<Row>[]} */
 const COLUMNS = [

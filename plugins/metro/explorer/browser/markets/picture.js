@@ -3,9 +3,11 @@ import { h } from '../../../../pages/shared/dom.js';
 import { number, percent } from '../../../../pages/shared/format.js';
 import { plainName } from '../search.js';
 import { metroMap } from './map.js';
+import { modelOf } from './runs.js';
 import { scaleOf, swatchOf, UNSELECTED } from './scales.js';
+import { mapTitle } from './texts.js';
 
-/** @import { Row } from './runs.js' */
+/** @import { Row, Run } from './runs.js' */
 /** @import { Measure, Step } from './scales.js' */
 
 /** @param {Row} row */
@@ -25,9 +27,9 @@ export const legendOf = (steps) => steps.map((step) => ({ label: step.label, swa
 /** @param {readonly Step[]} steps */
 export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', swatch, label));
 
-/** @param {string | undefined} source @param {import('../../../../pages/data-views/figure.js').Picture} picture */
-export const sourceRow = (source, picture) =>
-  h('div', { class: 'source-row' }, sourceLine([source]), h('div', { class: 'tools' }, ...pictureButtons(picture)));
+/** @param {Parameters<typeof sourceLine>[0]} sources @param {import('../../../../pages/data-views/figure.js').Picture} picture */
+export const sourceRow = (sources, picture) =>
+  h('div', { class: 'source-row' }, sourceLine(sources), h('div', { class: 'tools' }, ...pictureButtons(picture)));
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
@@ -68,21 +70,23 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     }),
     credits,
   };
+  const row = h('div', { class: 'source-row' });
   return {
     title,
     frame: map.frame,
     element: map.element,
     legend,
-    source: sourceRow(source, picture),
-    /** @param {readonly Row[]} rows @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown */
-    show: (rows, { codes, measure, text }) => {
+    source: row,
+    /** @param {readonly Row[]} rows @param {{ codes: ReadonlySet<string>, measure: Measure, run: Run | undefined, until: string }} shown */
+    show: (rows, { codes, measure, run, until }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));
       const values = rows.map((row) => row[measure]);
       const scale = scaleOf(measure, values);
       steps = codes.size < markets.length ? [...scale.steps, UNSELECTED] : scale.steps;
-      title.textContent = text;
+      title.textContent = mapTitle(measure, run, until);
       map.colour((cbsa) => (codes.has(cbsa) ? scale.colorOf(byCode.get(cbsa)?.[measure] ?? null) : undefined));
       legend.replaceChildren(...legendItems(steps));
+      row.replaceChildren(...sourceRow([source, modelOf(measure, run)], picture).children);
     },
   };
 };

@@ -2,9 +2,10 @@ import { checkBox } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
+import { basisNote } from '../basis.js';
 import { measureChoice } from './filters.js';
 import { sourceRow } from './picture.js';
-import { lastQuarterOf } from './runs.js';
+import { lastQuarterOf, modelOf } from './runs.js';
 import { valuesByYear, yearMaps, yearsOf } from './years.js';
 
 /** @import { Choices } from './filters.js' */
@@ -47,6 +48,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
   const showYears = async () => {
     const years = yearsOf(loaded.runs);
     const { colour } = chosen;
+    const reconstructed = years.filter(({ run }) => run.basis === 'reconstructed');
     drawn = undefined;
     const load = () => valuesByYear(years, colour, forecastsOf, signal);
     await showLatest(next, place, load, (all) => {
@@ -62,9 +64,10 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
       const saved = { title: TITLES[colour], file: 'maps', drawn: maps.content, credits: origin.credits };
       place.replaceChildren(
         h('h2', { class: 'map-title' }, TITLES[colour]),
+        h('p', { class: 'meaning muted' }, ...(colour === 'last' ? [] : basisNote(reconstructed.length, years.length))),
         h('ul', { class: 'legend' }, ...maps.legend),
         maps.element,
-        sourceRow(origin.source, saved),
+        sourceRow([origin.source, modelOf(colour, loaded.runs.at(-1))], saved),
       );
       drawn = colour;
     });

@@ -31,6 +31,9 @@ export const runsOf = async (signal, markets) => {
     .toReversed();
 };
 
+/** @param {import('./scales.js').Measure} measure @param {Run | undefined} run */
+export const modelOf = (measure, run) => (run && measure !== 'last' ? `forecasts by ${run.model_version}` : undefined);
+
 /** @param {Run} run */
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 

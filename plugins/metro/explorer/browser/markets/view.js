@@ -14,7 +14,7 @@ import { outlines } from './map.js';
 import { marketMap } from './picture.js';
 import { mapSection } from './place.js';
 import { forecastsBy, rowsByRun, runsOf, selectedRun } from './runs.js';
-import { factsText, findingOf, mapTitle, QUESTIONS } from './texts.js';
+import { factsText, findingOf, QUESTIONS } from './texts.js';
 
 /** @import { Choices } from './filters.js' */
 /** @import { Market } from '../catalog.js' */
@@ -131,7 +131,7 @@ const viewOf = async (loaded, signal, query) => {
     list.show(rows);
     const { run, until } = selectedRun(loaded, chosen);
     const codes = new Set(list.rows().map(({ cbsa }) => cbsa));
-    picture.show(rows, { codes, measure: chosen.colour, text: mapTitle(chosen.colour, run, until) });
+    picture.show(rows, { codes, measure: chosen.colour, run, until });
     zoomTo(chosen.state);
     slider.show();
     map.update();
