@@ -219,8 +219,8 @@ export const crashBugs: readonly BrokenAdapter[] = [
         const file = this.path(`${this.catalog.moves.at(-1)!.id}.json`);
         const text = JSON.stringify(content);
         rmSync(file);
-        for (let start = 0; start < text.length; start += 10_000) {
-          writeFileSync(file, text.slice(start, start + 10_000), { flag: 'a' });
+        for (let start = 0; start < text.length; start += 500) {
+          writeFileSync(file, text.slice(start, start + 500), { flag: 'a' });
         }
       }
     },
