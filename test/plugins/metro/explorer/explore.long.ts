@@ -951,7 +951,7 @@ describe('the explorer in Chromium', () => {
     expect(await sources.allInnerTexts()).to.deep.equal([`Source: ${index.source}`]);
     await page.goto(`${app.origin}/explore/embed?map#/markets`);
     await page.locator('svg.map').waitFor();
-    expect(await sources.allInnerTexts()).to.deep.equal([`Source: ${index.source}`]);
+    expect(await sources.allInnerTexts()).to.deep.equal([`Source: ${index.source}; forecasts by test-1.0`]);
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();
