@@ -60,7 +60,6 @@ export class RouteTable {
   readonly #dispatch: ApiMiddleware;
   readonly #maxUrlBytes: number;
   readonly #basePath: string;
-  #expressions: readonly RegExp[] | undefined;
   readonly #matches = new LruMap<string, Match>(MEMOIZED_URLS);
 
   constructor(routes: readonly RegisteredRoute[], mounts: readonly RegisteredMount[], options: RouteTableOptions) {
@@ -123,8 +122,7 @@ export class RouteTable {
 
   /** Detects an additional slash and a missing base path. */
   #adviceFor(path: string): string | undefined {
-    this.#expressions ??= this.routes.map(({ pattern }) => expressionOf(pattern));
-    const isServed = (other: string) => this.#expressions!.some((expression) => expression.test(other));
+    const isServed = (other: string) => this.#router.match(other, 'GET').route;
     const bare = path.endsWith('/') ? path.slice(0, -1) : path;
     if (bare !== path && isServed(bare)) return 'There is nothing at this address. Remove the slash at its end.';
     if (isServed(this.#basePath + bare))
@@ -147,17 +145,6 @@ export class RouteTable {
     }
   }
 }
-
-/** Returns an expression that matches the paths of a route. */
-const expressionOf = (pattern: string): RegExp => {
-  const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(
-    `^${pattern
-      .split(/\{[^}]+\}/)
-      .map(literal)
-      .join('[^/]+')}$`,
-  );
-};
 
 const pathOf = (url: string): string => {
   const mark = url.indexOf('?');
