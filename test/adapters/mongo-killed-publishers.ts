@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '../../adapters/conformance/expect.js';
 import { anotherDataset, datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 import { Replicas, rowsToPublish } from './mongo-replica.js';
@@ -44,6 +45,8 @@ export const describeKilledPublishers = (moments: readonly number[]): void => {
         const { versions } = observer.adapter;
         const { version } = (await versions.list()).find(({ current }) => current)!;
         assert(version === before || version === `killed-${i}`, `served is ${version}, ${when}`);
+        // The publication may have completed just before the process was killed.
+        await eventually('the replica follows', () => observer.version() === version, 5000);
         assert.deepEqual(await observer.items(), itemsOf(version));
         await observer.adapter.publish(anotherDataset(`next-${i}`, new Date().toISOString()));
         assert.deepEqual(await observer.items(), itemsOf(`next-${i}`));
