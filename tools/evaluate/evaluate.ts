@@ -1,6 +1,6 @@
 /**
- * `npm run evaluate DIR` computes the tables of the methodology page from FHFA and FRED files, and prints them as
- * Markdown.
+ * `npm run evaluate DIR` computes the figures of the methodology from FHFA and FRED files, and prints them as Markdown.
+ * With `--write`, it also writes them to the documentation.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { startTestApp } from '../../test/support/test-app.js';
 import { horizonTables } from './horizons.js';
 import { robustness } from './robustness.js';
 
-const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
+const DOCUMENTS = ['methodology', 'track-record'].map((name) => join(packageRoot, `docs/explanation/${name}.md`));
 const INDEX = /^hpi_at_metro.*\.csv$/;
 const WIDE = /STHPI.*\.csv$/;
 
@@ -50,14 +50,17 @@ const figuresOf = async (path: string): Promise<Map<string, string>> => {
   }
 };
 
+/** Blocks without content stay empty. The web page fills them with the figures of the running service. */
 const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> => {
-  const old = await readFile(DOCUMENT, 'utf8');
-  const filled = old.replace(
-    /(<!-- figures (\w+) -->\n).*?(<!-- \/figures -->)/gs,
-    (block, start: string, name: string, end: string) =>
-      texts.has(name) ? `${start}${texts.get(name)}\n${end}` : block,
-  );
-  await writeFile(DOCUMENT, filled);
+  for (const document of DOCUMENTS) {
+    const old = await readFile(document, 'utf8');
+    const filled = old.replace(
+      /(<!-- figures (\w+) -->\n)(.*?)(<!-- \/figures -->)/gs,
+      (block, start: string, name: string, content: string, end: string) =>
+        texts.has(name) && content !== '' ? `${start}${texts.get(name)}\n${end}` : block,
+    );
+    await writeFile(document, filled);
+  }
 };
 
 const [directory, option] = process.argv.slice(2);

@@ -6,11 +6,20 @@ import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.j
 import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
 import { request } from '../../../support/http-client.js';
 import { describePageFiles } from '../../../support/page-files.js';
+import { pageModules } from '../../../support/page-modules.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
 describePageFiles('/docs/methodology', 'forecasts', ['markets']);
 
-const text = () => readFile(join(packageRoot, 'docs/explanation/methodology.md'), 'utf8');
+const read = (name: string) => readFile(join(packageRoot, `docs/explanation/${name}.md`), 'utf8');
+const text = () => read('methodology');
+const figuresIn = (document: string): Map<string, string> =>
+  new Map(
+    [...document.matchAll(/<!-- figures (\w+) -->\n(.*?)<!-- \/figures -->/gs)].map(([, name, content]) => [
+      name!,
+      content!,
+    ]),
+  );
 
 describe('docs/explanation/methodology.md', () => {
   it('states the default thresholds', async () => {
@@ -19,6 +28,18 @@ describe('docs/explanation/methodology.md', () => {
     expect(written).to.include(`\`point\` of ${expandPoint}% or more, and \`lower_80\` above ${expandLower}%`);
     expect(written).to.include(`\`point\` below ${contractPoint}%`);
     for (const limit of grades) expect(written).to.include(`${100 * limit}%`);
+  });
+});
+
+describe('docs/explanation/track-record.md', () => {
+  it('has every figure of the web page that the methodology leaves empty', async () => {
+    const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
+    const methodology = figuresIn(await text());
+    const record = figuresIn(await read('track-record'));
+    expect([...methodology.keys()].filter((name) => name !== 'source')).to.have.members(Object.keys(figures));
+    const empty = [...methodology].filter(([, content]) => content === '').map(([name]) => name);
+    expect([...record.keys()]).to.have.members(empty);
+    for (const [name, content] of record) expect(content, name).to.match(/^\|.*\n\| ---/);
   });
 });
 

@@ -90,7 +90,7 @@ export const figures = {
         ['Grade B', `from ${a} to below ${b}`],
         ['Grade C', `from ${b} to below ${c}`],
         ['Grade D', `from ${c} to below ${d}`],
-        ['Grade F', `${d} and more`],
+        ['Grade F', `${d} or more`],
       ],
     );
   },
