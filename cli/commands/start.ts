@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
 import type { Modules } from '../../core/app/load-modules.js';
@@ -14,20 +13,19 @@ import type { Logger } from '../../core/contracts/runtime.js';
 import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
-import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
 import { isPage } from '../../core/registry/pages.js';
 import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { collectGently, keepTicksFast, resumeOptimization } from '../engine.js';
-import { type ListenError, listenError } from '../listen-error.js';
 import { oneTimeCode } from '../one-time-code.js';
 import { CONFIG_FILE, commandLine } from '../options.js';
 import { print } from '../output.js';
 import { reloadAtHangup } from '../reloading.js';
 import { exitAfter, listen, logFailure, openApp, shutDown, work } from '../serve.js';
 import { onStop } from '../signals.js';
+import { WorkerMetrics } from '../worker-metrics.js';
 
 export const register = (command: Command): void => {
   command
@@ -137,38 +135,24 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
   let { config } = assignment.loaded;
   const workers = new Workers(count, assignment, logger);
   onStop({ logger, stop: (signal) => void exitAfter(workers.stop(drainDelay(config.server, signal)), logger) });
-  let metrics = await listenForMetrics(workers, config);
+  const metrics = new WorkerMetrics(workers, logger);
+  await metrics.listen(config);
   let listening: Listening | undefined;
   try {
     listening = await workers.start();
   } finally {
     // An open server would keep this process running without workers.
-    if (!listening) await metrics?.close();
+    if (!listening) await metrics.close();
   }
   if (!listening) {
     process.exitCode = 1;
     return undefined;
   }
   resumeOptimization();
-  if (metrics) logger.info({ metricsUrl: metrics.url }, 'listening for metrics of all workers');
   const apply = async (loaded: LoadedConfig): Promise<readonly string[]> => {
     assertSameVersion();
     const next = withLogFormat(loaded, config);
-    const isOther = !isDeepStrictEqual(next.config.metrics, config.metrics);
-    // The new servers might need the port of the old metrics server.
-    if (isOther) await metrics?.close();
-    let nextMetrics = metrics;
-    try {
-      if (isOther) nextMetrics = await listenForMetrics(workers, next.config);
-      await workers.reload(next, workerCountOf(next.config));
-    } catch (error) {
-      if (isOther) {
-        if (nextMetrics !== metrics) await nextMetrics?.close();
-        metrics = await listenForMetrics(workers, config);
-      }
-      throw error;
-    }
-    metrics = nextMetrics;
+    await metrics.reload(config, next.config, () => workers.reload(next, workerCountOf(next.config)));
     logger.info('configuration reloaded; all workers were replaced');
     logger.setLevel?.(next.config.log.level);
     config = next.config;
@@ -198,15 +182,6 @@ const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): Loade
 /** After SIGTERM, load balancers need time to notice the shutdown. SIGINT usually comes from a user at a terminal. */
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
-
-/** The primary process serves the metrics, because each worker knows only about its own requests. */
-const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer | null> => {
-  try {
-    return config.metrics && (await serveMetrics(config.metrics, () => workers.metrics()));
-  } catch (error) {
-    throw listenError(error as ListenError, config);
-  }
-};
 
 const announce = (
   url: string,

@@ -85,6 +85,11 @@ export class Workers {
     process.once('exit', () => this.#kill());
   }
 
+  /** The port of the running workers. 0 before the first worker is listening. */
+  get port(): number {
+    return this.#port;
+  }
+
   async start(): Promise<Listening | undefined> {
     const first = await this.#fork();
     if (!('url' in first)) {

@@ -6,6 +6,7 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface MetricsServer {
   readonly url: string;
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -26,6 +27,7 @@ export const serveMetrics = async (
   const bound = await listen(server, port, host);
   return {
     url: `${originOf(host, bound)}/metrics`,
+    port: bound,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { freePort } from '../../support/server-process.js';
@@ -43,6 +45,32 @@ describe('metro-forecast reload', function () {
     await service.configure({ metrics: { host: '192.0.2.1', port } });
     expect((await service.reload()).text).to.contain('this machine has no address 192.0.2.1');
     expect(await metricsOn('127.0.0.1')).to.equal(200);
+  });
+
+  it('with workers refuses to give their port to the metrics, which keep a port chosen by the system', async () => {
+    service = await ReloadedService.start(2);
+    const isServed = async (url: string) => (await request(url).catch(() => undefined))?.status === 200;
+    const log = { level: 'info' };
+    await service.configure({ log });
+    expect((await service.reload()).code).to.equal(0);
+    await service.configure({ log, metrics: { port: 0 } });
+    expect((await service.reload()).code).to.equal(0);
+    const [, metricsUrl] = await until(() => /"metricsUrl":"([^"]+)"/.exec(service.log) ?? undefined);
+    expect(await isServed(metricsUrl!)).to.equal(true);
+    const server = { port: Number(new URL(metricsUrl!).port) };
+    await service.configure({ server, metrics: { port: service.port } });
+    expect((await service.reload()).text).to.contain(
+      `metrics.port: ${service.port} is the port of the running workers. To use it for metrics, restart the service.`,
+    );
+    expect([await service.isReady(), await isServed(metricsUrl!)]).to.deep.equal([true, true]);
+  });
+
+  it('ends although the system clock was set back', async () => {
+    service = await ReloadedService.start(1, async (folder) => {
+      await writeFile(join(folder, 'clock.mjs'), 'const { now } = Date; Date.now = () => now() - 3_600_000;');
+      return { NODE_OPTIONS: `--import ${join(folder, 'clock.mjs')}` };
+    });
+    expect((await service.reload()).code).to.equal(0);
   });
 
   it('with one process names the settings that need a restart', async () => {
