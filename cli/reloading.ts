@@ -14,12 +14,18 @@ import { onReload } from './signals.js';
 
 export interface ServiceFile {
   readonly pid: number;
-  /** When the last reload started, in milliseconds since 1970. 0 before the first reload. */
+  /** The `machineTime` at which the last reload started. 0 before the first reload. */
   readonly reloadedAt: number;
   /** The reason why the last reload failed. Null if it succeeded. */
   readonly error: string | null;
   readonly afterRestart: readonly string[];
 }
+
+/**
+ * Returns a time in milliseconds that processes of this machine can compare. Unlike `Date.now`, it never goes back,
+ * even if the system clock is set.
+ */
+export const machineTime = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export const serviceFile = (): string | undefined => {
   const [directory] = process.env['RUNTIME_DIRECTORY']?.split(':') ?? [];
@@ -53,7 +59,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
     });
   };
   const reload = async (): Promise<void> => {
-    const startedAt = Date.now();
+    const startedAt = machineTime();
     try {
       const afterRestart = await apply(await loadConfig({ path }));
       countReload('success');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { readRegular } from '../../core/util/read-file.js';
 import { print } from '../output.js';
-import { type ServiceFile, serviceFile } from '../reloading.js';
+import { machineTime, type ServiceFile, serviceFile } from '../reloading.js';
 import { EXIT_CODES } from '../report.js';
 
 const POLL_MS = 50;
@@ -39,7 +39,7 @@ const reload = async (): Promise<void> => {
       'RUNTIME_DIRECTORY is not set. Start the service and this command with the same directory, or send SIGHUP to the service.',
     );
   }
-  const since = Date.now();
+  const since = machineTime();
   let state = await read(file);
   signalTo(state.pid, 'SIGHUP');
   while (state.reloadedAt < since) {
