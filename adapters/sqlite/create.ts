@@ -9,17 +9,10 @@ import { ThreadedConnection } from './connection.js';
 
 const { linkTarget, PUBLICATION_STALE_MS, syncFolder, withFileLock } = files;
 
-type Confirm = () => Promise<void>;
-
-/** Publications and the key store share this lock, because both can create the database. */
-export const withStoreLock = <T>(path: string, task: (confirm: Confirm) => Promise<T>, wait: boolean): Promise<T> =>
-  withFileLock(path, task, { wait, staleMs: PUBLICATION_STALE_MS });
-
 const DRAFT_SUFFIX = /^\.[0-9a-f-]{36}\.new$/;
 
-/** Removes drafts that killed processes have left. The caller must hold the lock. */
-export const removeDrafts = async (path: string): Promise<void> => {
-  const target = await linkTarget(path);
+/** Removes drafts that killed processes have left. */
+const removeDrafts = async (target: string): Promise<void> => {
   const name = basename(target);
   for (const file of await readdir(dirname(target))) {
     if (file.startsWith(name) && DRAFT_SUFFIX.test(file.slice(name.length)))
@@ -48,37 +41,38 @@ const place = (draft: string, target: string): void => {
 };
 
 /**
- * Creates a database. The write-ahead log is enabled after the database has its final name, because other connections
- * find the log by the name of the database. If enabling the log fails, the next adapter that opens the database enables
- * the log.
+ * Creates a database, unless the file exists. Publications and the key store can both create it, so the second one
+ * waits for the first one. The write-ahead log is enabled after the database has its final name, because other
+ * connections find the log by the name of the database. If enabling the log fails, the next adapter that opens the
+ * database enables the log.
  * @param write writes the database to a draft
- * @throws StorageError `conflict` if another process has created the database
+ * @returns false if the file exists
+ * @throws StorageError `conflict` if another program has created the file
  */
-export const createDatabase = async (
-  path: string,
-  confirm: Confirm,
-  write: (draft: string) => Promise<void>,
-): Promise<void> => {
+export const createDatabase = async (path: string, write: (draft: string) => Promise<void>): Promise<boolean> => {
   const target = await linkTarget(path);
-  const draft = `${target}.${randomUUID()}.new`;
-  try {
-    await write(draft);
-    await confirm();
-    place(draft, target);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  await syncFolder(dirname(target));
-  await ThreadedConnection.use(target, (connection) => connection.exec('PRAGMA journal_mode = WAL')).catch(() => {});
+  const create = async (confirm: () => Promise<void>): Promise<boolean> => {
+    await removeDrafts(target);
+    if (existsSync(target)) return false;
+    const draft = `${target}.${randomUUID()}.new`;
+    try {
+      await write(draft);
+      await confirm();
+      place(draft, target);
+    } finally {
+      await rm(draft, { force: true });
+    }
+    await syncFolder(dirname(target));
+    await ThreadedConnection.use(target, (connection) => connection.exec('PRAGMA journal_mode = WAL')).catch(() => {});
+    return true;
+  };
+  return withFileLock(`${target}.create`, create, { staleMs: PUBLICATION_STALE_MS });
 };
 
 /** Creates a database without a dataset, unless the database exists. */
 export const createEmpty = async (path: string): Promise<void> => {
   if (existsSync(path)) return;
-  const write = (draft: string) =>
-    ThreadedConnection.use(draft, (connection) => prepareStore(draft, connection, 'OFF'), { create: true });
-  const create = async (confirm: Confirm) => {
-    if (!existsSync(path)) await createDatabase(path, confirm, write);
-  };
-  await withStoreLock(path, create, true);
+  await createDatabase(path, (draft) =>
+    ThreadedConnection.use(draft, (connection) => prepareStore(draft, connection, 'OFF'), { create: true }),
+  );
 };

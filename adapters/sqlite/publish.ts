@@ -1,5 +1,4 @@
 /** Publishes a dataset. Writes its rows to new tables, and then makes the version current in one transaction. */
-import { existsSync } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -25,10 +24,10 @@ import {
 } from './catalog.js';
 import { ThreadedConnection } from './connection.js';
 import { differencesIn, type RowBlock, writeContent, written } from './content.js';
-import { createDatabase, removeDrafts, withStoreLock } from './create.js';
+import { createDatabase } from './create.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason } = files;
+const { FileLockError, fileErrorReason, PUBLICATION_STALE_MS, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. The version is known only after the last row has been read. */
@@ -240,16 +239,15 @@ export const publish = async (
   assertNotAborted(options.signal);
   await inFolder(path);
   try {
-    await withStoreLock(
+    await withFileLock(
       path,
       async (confirm) => {
-        await removeDrafts(path);
         const write = (file: string, isDraft: boolean) =>
           publishInto(file, confirm, context, dataset, options, isDraft);
-        if (existsSync(path)) await write(path, false);
-        else await createDatabase(path, confirm, (draft) => write(draft, true));
+        const isCreated = await createDatabase(path, (draft) => write(draft, true));
+        if (!isCreated) await write(path, false);
       },
-      false,
+      { wait: false, staleMs: PUBLICATION_STALE_MS },
     );
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;

@@ -11,13 +11,16 @@ import { find } from '../../adapters/conformance/find-rows.js';
 import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from '../../adapters/conformance/fixture.js';
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
+import { sqliteKeyStore } from '../../adapters/sqlite/key-store.js';
 import type { StorageError } from '../../core/errors.js';
 import { skip } from '../support/skip.js';
 import { until } from '../support/until.js';
-import { rowsToPublish, SqliteStore } from './sqlite-store.js';
+import { contextIn, rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** Times at which the test kills a publisher, as fractions of the duration of a publication. */
 const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
+
+const FIRST_KEYS = 5;
 
 const start = (name: string, ...values: readonly string[]) => {
   const main = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
@@ -92,6 +95,26 @@ describe('several processes that use the same SQLite file', function () {
     await observer.publish(anotherDataset('next', FIRST_CREATED));
     expect(versionOf(observer)).to.equal('next');
     expect(await drafts()).to.deep.equal([]);
+  });
+
+  it('publish into a file that another process is creating for its first key', async () => {
+    for (let i = 0; i < FIRST_KEYS; i++) {
+      const other = await SqliteStore.create();
+      try {
+        const { child, output } = start('sqlite-key-creator', other.folder);
+        const adapter = await other.opened();
+        await once(child.stdout!, 'data');
+        await until(async () => (await readdir(other.folder)).length > 0, { everyMs: 1 });
+        await adapter.publish(anotherDataset('first', FIRST_CREATED));
+        expect(await output).to.include('created');
+        expect(versionOf(adapter)).to.equal('first');
+        const keys = sqliteKeyStore.create({ path: 'data.db' }, contextIn(other.folder));
+        expect(await keys.list()).to.have.length(1);
+        await keys.close();
+      } finally {
+        await other.remove();
+      }
+    }
   });
 
   it('keep a file that is named almost like a draft', async () => {
