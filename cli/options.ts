@@ -24,7 +24,9 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+/** Quotes a word for a shell if necessary. */
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The file that `init` writes by default. It takes effect only if it is named by --config or METRO_CONFIG. */
 export const CONFIG_FILE = 'metro-forecast.json';

@@ -1,12 +1,12 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageRoot, packageVersion } from '../../core/util/package.js';
 import { makeFolder } from '../../core/util/write-atomic.js';
 import { adapters, keyStores, plugins } from '../../product.js';
-import { UsageError } from '../options.js';
+import { quoted, UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
@@ -81,6 +81,10 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   }
 };
 
+/** A clone is installed from its folder, because its version might not be in the registry. */
+const installCommand = (): string =>
+  basename(dirname(packageRoot)) === 'node_modules' ? 'npm install' : `npm install --save-dev ${quoted(packageRoot)}`;
+
 const WHAT: Readonly<Record<TemplateKind, string>> = {
   plugin: 'a plugin with a collection, endpoints, a small dataset and a test',
   adapter: 'a storage adapter, tested with the conformance suite',
@@ -120,7 +124,7 @@ Exit codes: ${EXIT_CODES}.`,
         const text = [
           `Wrote ${folder}. Next:`,
           `  cd ${folder}`,
-          '  npm install',
+          `  ${installCommand()}`,
           '  npm test',
           'README.md explains how to serve it.',
         ].join('\n');

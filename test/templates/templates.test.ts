@@ -30,6 +30,17 @@ describe('metro-forecast new', () => {
 
   const write = (...args: string[]) => runCommand(register, ['new', ...args, '--to', folder]);
 
+  it('in a clone, prints a command that installs the framework from the clone', async function () {
+    this.timeout(120_000);
+    const { stdout } = await write('plugin', 'from-clone');
+    const [, command] = /^ {2}(npm install .*)$/m.exec(stdout) ?? [];
+    expect(command).to.equal(`npm install --save-dev ${packageRoot}`);
+    const cwd = join(folder, 'from-clone');
+    await run('sh', ['-c', `${command} --offline --no-audit --no-fund`], { cwd });
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    expect((await run('npm', ['test'], { cwd, env })).stdout).to.match(/fail 0/);
+  });
+
   for (const kind of ['plugin', 'adapter', 'key-store', 'format'] as const) {
     describe(kind, () => {
       const name = `my-own-${kind}`;
@@ -45,6 +56,11 @@ describe('metro-forecast new', () => {
 
       const metroForecast = (...args: string[]) =>
         run(process.execPath, ['node_modules/metro-forecast-api/cli/metro-forecast.js', ...args], { cwd: own });
+
+      it('prints npm install if the framework is installed from a registry', async () => {
+        const { stdout } = await metroForecast('new', kind, 'another', '--to', join(folder, `from-${kind}`));
+        expect(stdout).to.match(/^ {2}npm install$/m);
+      });
 
       it('replaces all placeholders', async () => {
         const files = (await readdir(own, { recursive: true, withFileTypes: true })).filter(
