@@ -96,9 +96,16 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
+/** MongoDB and SQL end a name at U+0000. */
+const nameErrors = ({ schema }: Collection): string[] =>
+  Object.keys(schema['properties'] ?? {}).flatMap((name) =>
+    name.includes('\0') ? [`the property name ${JSON.stringify(name)} contains the character U+0000`] : [],
+  );
+
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),
+  ...nameErrors(collection),
   ...fieldErrors(collection, 'the key', collection.key),
   ...orderErrors(collection),
   ...searchErrors(collection),

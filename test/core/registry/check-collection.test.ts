@@ -40,6 +40,21 @@ describe('checkCollection(collection)', () => {
       { key: ['a.b'], orders: [] },
       'the key: the field name "a.b" must match ^[a-z][a-z0-9_]*$',
     ],
+    [
+      'an order with a dot',
+      { orders: [['a.b', 'id']] },
+      'order [a.b, id]: the field name "a.b" must match ^[a-z][a-z0-9_]*$',
+    ],
+    [
+      'a property with U+0000',
+      {
+        schema: {
+          ...rows.schema,
+          properties: { ...(rows.schema['properties'] as object), 'a\0b': { type: 'integer' } },
+        },
+      },
+      'the property name "a\\u0000b" contains the character U+0000',
+    ],
     ['a key field that is repeated', { key: ['id', 'id'] }, 'the key contains a field twice'],
     ['an order that is not unique', { orders: [['rank']] }, 'order [rank] leaves ties: append the key\'s "id"'],
     ['an order that is the key', { orders: [['id']] }, 'order [id] is already declared'],
