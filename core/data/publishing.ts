@@ -29,9 +29,17 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
 
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
+const stringify = (collection: Collection, row: Document): string => {
+  try {
+    return JSON.stringify(row);
+  } catch (cause) {
+    throw invalidCollection(collection, `a row cannot be converted to JSON: ${(cause as Error).message}`, cause);
+  }
+};
+
+/** @throws StorageError `invalid_dataset` for a value that JSON cannot represent, such as NaN or a BigInt */
 export const rowJson = (collection: Collection, row: Document): string => {
-  const json = JSON.stringify(row);
+  const json = stringify(collection, row);
   // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
   const path = json.includes('null') ? nonFinitePath(row) : undefined;
   if (!path) return json;

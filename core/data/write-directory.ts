@@ -7,7 +7,7 @@ import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, PUBLICATION_STALE_MS, withFileLock } from '../util/lock.js';
 import { makeFolder, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { nonFinitePath } from '../validation/json.js';
-import { formatDataError } from './data-errors.js';
+import { type DataError, formatDataError } from './data-errors.js';
 import {
   type CollectionFile,
   contentVersion,
@@ -217,10 +217,22 @@ export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
 const STEP = 1000;
 
-/** `JSON.stringify` would silently write NaN and infinite numbers as null. */
-const refuseNumber = (collection: string, row: number, field: string): never => {
-  const message = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
-  throw new StorageError('invalid_dataset', message);
+const refuse = (error: DataError, cause?: unknown): never => {
+  throw new StorageError('invalid_dataset', formatDataError(error), { cause });
+};
+
+const jsonLine = (collection: string, row: number, document: Document): string => {
+  // `JSON.stringify` would silently write NaN and infinite numbers as null.
+  const infinite = nonFinitePath(document);
+  if (infinite) refuse({ file: collection, row, field: infinite.join('.'), rule: 'must be a finite number' });
+  try {
+    return `${JSON.stringify(document)}\n`;
+  } catch (cause) {
+    return refuse(
+      { file: collection, row, field: null, rule: `cannot be converted to JSON: ${(cause as Error).message}` },
+      cause,
+    );
+  }
 };
 
 async function* steps(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
@@ -233,12 +245,8 @@ async function* steps(collection: string, batches: Batches): AsyncGenerator<Ndjs
     }
     if (!Array.isArray(batch)) throw new TypeError('A batch must be a list of rows, or {bytes, rows}.');
     for (let start = 0; start < batch.length; start += STEP) {
-      const lines = (batch.slice(start, start + STEP) as readonly Document[]).map((document) => {
-        rows++;
-        const infinite = nonFinitePath(document);
-        if (infinite) refuseNumber(collection, rows, infinite.join('.'));
-        return `${JSON.stringify(document)}\n`;
-      });
+      const documents = batch.slice(start, start + STEP) as readonly Document[];
+      const lines = documents.map((document) => jsonLine(collection, ++rows, document));
       yield { bytes: Buffer.from(lines.join('')), rows };
     }
   }

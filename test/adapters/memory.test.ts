@@ -82,18 +82,23 @@ describe('versions of the memory adapter', () => {
     expect(manifest.deref()).to.equal(undefined);
   });
 
-  it('are rejected if a number is not finite', async () => {
-    const adapter = await openWith('v1');
-    const infinite: Dataset = {
-      ...empty('v2'),
-      async *read() {
-        yield [{ id: 1, size: Number.POSITIVE_INFINITY }];
-      },
-    };
-    const error = await adapter.publish!(infinite).catch((reason: unknown) => reason);
-    expect(error).to.have.property('code', 'invalid_dataset');
-    expect(error).to.have.property('message').that.includes('the row with the key [1] has no finite number in "size"');
-  });
+  for (const [what, size, message] of [
+    ['an infinite number', Number.POSITIVE_INFINITY, 'the row with the key [1] has no finite number in "size"'],
+    ['a BigInt', 1n, 'a row cannot be converted to JSON'],
+  ] as const) {
+    it(`are rejected if they contain ${what}`, async () => {
+      const adapter = await openWith('v1');
+      const dataset = {
+        ...empty('v2'),
+        async *read() {
+          yield [{ id: 1, size }];
+        },
+      } as unknown as Dataset;
+      const error = await adapter.publish!(dataset).catch((reason: unknown) => reason);
+      expect(error).to.have.property('code', 'invalid_dataset');
+      expect(error).to.have.property('message').that.includes(message);
+    });
+  }
 
   it('get distinct times when they are activated within one millisecond', async () => {
     const adapter = await openWith('v1', 'v2');

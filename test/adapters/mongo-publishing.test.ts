@@ -154,6 +154,7 @@ describe('publishing to MongoDB', () => {
     ['a lone surrogate in a value', { id: 'x', list: ['\ud800'] }, /row\.list\[0\] contains half a surrogate pair/],
     ['a lone surrogate in a name', { id: 'x', '\udc00': 1 }, /half a surrogate pair/],
     ['NaN', { id: 'x', list: [1, Number.NaN] }, /the row with the key \["x"\] has no finite number in "list\.1"/],
+    ['a BigInt', { id: 'x', list: [1n] }, /a row cannot be converted to JSON: .*BigInt/],
     ['U+0000 in a name', { id: 'x', inner: { 'a\0b': 1 } }, /contains the character U\+0000/],
     ['the name "_bsontype"', { id: 'x', inner: { _bsontype: 'ObjectId' } }, /row\.inner\._bsontype/],
     [

@@ -171,6 +171,13 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(error.message).to.equal('readings:2: high: must be a finite number');
     });
 
+    it('when a value cannot be written as JSON', async () => {
+      const readings = [[{ ...rows.readings[0], high: 1n }]];
+      const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v2'), { readings }));
+      expect(error).to.have.property('code', 'invalid_dataset');
+      expect(error.message).to.match(/^readings:1: cannot be converted to JSON: .*BigInt/);
+    });
+
     it('when the manifest or the name of a collection is invalid', async () => {
       const manifest = { ...manifestOf('a b'), vintage: '2025-02-29' };
       const error = await unchangedBy(() => writeDirectory(path(), manifest, { '../stations': [] }));
