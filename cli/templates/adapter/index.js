@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adapter';
+import { compareBy, compareScalars, publishing, StorageError } from 'metro-forecast-api/adapter';
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
@@ -142,7 +142,7 @@ export default {
     let current = /** @type {Stored | undefined} */ (undefined);
     let stamp = /** @type {string | undefined} */ (undefined);
     let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
-    let [polling, closed, publishing] = [Promise.resolve(), false, false];
+    let [polling, closed, isPublishing] = [Promise.resolve(), false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
@@ -156,7 +156,8 @@ export default {
       });
       stamp = found;
       context.problem();
-      if (closed || loaded.manifest.version === current?.manifest.version) return;
+      // Every publication has a later time than the previous one. Its version can have the name of a replaced version.
+      if (closed || loaded.publishedAt === current?.publishedAt) return;
       current = loaded;
       context.changed();
     };
@@ -184,30 +185,29 @@ export default {
         if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
         return snapshotOf(current, context.collections, assertUsable);
       },
-      async publish(dataset, { onProgress, signal } = {}) {
+      async publish(dataset, { onProgress, onRepair, signal } = {}) {
         const { manifest } = dataset;
         assertUsable(signal);
-        if (publishing) throw new StorageError('conflict', 'Another publication is in progress.');
-        publishing = true;
+        if (isPublishing) throw new StorageError('conflict', 'Another publication is in progress.');
+        isPublishing = true;
         try {
-          await poll();
+          await poll().catch(() => {});
           assertOther(current, manifest);
           const collections = await readAll(dataset, [...context.collections.keys()], (collection, written) => {
             assertUsable(signal);
             onProgress?.({ collection, written, total: undefined });
           });
           assertUsable(signal);
-          await poll();
+          const invalid = await poll().catch((error) => error);
           assertOther(current, manifest);
-          // Publication times always increase, even if the new dataset was created before the current one.
-          const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
-          const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
-          await save(file, { manifest, publishedAt, collections });
+          const time = publishing.publicationTime(manifest, current && new Date(current.publishedAt), context.clock);
+          await save(file, { manifest, publishedAt: time.toISOString(), collections });
           await poll();
+          if (invalid) onRepair?.(invalid.message);
         } catch (cause) {
           throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
         } finally {
-          publishing = false;
+          isPublishing = false;
         }
       },
     };

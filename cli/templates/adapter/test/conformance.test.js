@@ -1,9 +1,15 @@
 /** Tests that the adapter follows the storage contract. */
+import { writeFile } from 'node:fs/promises';
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import adapter from '../index.js';
 
+let file = '';
+
 /** @param {import('metro-forecast-api/adapter').AdapterContext} context */
-const create = (context) => adapter.create({ path: 'store.json' }, context);
+const create = (context) => {
+  file = context.resolvePath('store.json');
+  return adapter.create({ path: file }, context);
+};
 
 describeAdapter({
   name: adapter.name,
@@ -15,4 +21,5 @@ describeAdapter({
     return store;
   },
   createEmpty: create,
+  damage: () => writeFile(file, '{'),
 });
