@@ -2,7 +2,7 @@
 export const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
 
 /** @param {number} low @param {number} high @param {number} count */
-export const roundTicks = (low, high, count) => {
+const roundTicks = (low, high, count) => {
   const rough = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough * 0.999) ?? power * 10;
@@ -12,6 +12,20 @@ export const roundTicks = (low, high, count) => {
     ticks.push(Number((n * step).toPrecision(12)));
   }
   return { ticks, digits };
+};
+
+/** Distances between value ticks, in pixels. */
+const [WIDE_STEP, NARROW_STEP] = [48, 18];
+const LEAST_TICKS = 4;
+
+/**
+ * A step is 2 or 2.5 times the next smaller one, so a chart can have less than half of the ticks that fit. If it has
+ * fewer than 4, the ticks can be closer together.
+ * @param {number} low @param {number} high @param {number} height of the plot, in pixels
+ */
+export const valueTicks = (low, high, height) => {
+  const wide = roundTicks(low, high, Math.max(3, Math.floor(height / WIDE_STEP)));
+  return wide.ticks.length >= LEAST_TICKS ? wide : roundTicks(low, high, Math.floor(height / NARROW_STEP));
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

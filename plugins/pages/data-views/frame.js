@@ -1,5 +1,5 @@
 import { number } from '../shared/format.js';
-import { roundTicks, timeOf } from './axes.js';
+import { timeOf, valueTicks } from './axes.js';
 import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
 /** @import { ChartOptions } from './drawing.js' */
@@ -60,15 +60,17 @@ export const frameOf = (options, { width, height }) => {
   const shown = shownOf(options);
   const { low, high } = rangeOf(shown);
   const unitLines = wrap(unit, width - 4);
-  const { ticks, digits } = roundTicks(low, high, Math.max(4, Math.floor(height / 55)));
+  const top = unitLines.length * LINE_HEIGHT + 17;
+  const bottom = height - 24;
+  const { ticks, digits } = valueTicks(low, high, bottom - top);
   const tickTexts = ticks.map((tick) => number(tick, digits));
   const isNamed = width >= NAMED_FROM_WIDTH && lines.length > 1 && lines.some(({ short }) => short !== undefined);
   const nameWidth = isNamed ? Math.max(...lines.map(({ short }) => textWidth(short ?? '', FONT_SIZE, 600))) + 14 : 0;
   const plot = {
     left: Math.ceil(Math.max(...tickTexts.map((text) => textWidth(text)))) + 10,
     right: width - Math.max(nameWidth, 18),
-    top: unitLines.length * LINE_HEIGHT + 17,
-    bottom: height - 24,
+    top,
+    bottom,
   };
   return {
     ...shown,

@@ -98,6 +98,13 @@ describe('the colours of the explorer', () => {
           expect(lightness).to.deep.equal(ordered);
         }
       });
+
+      it(`emphasize grades with a high risk, ${scheme}, ${sight}`, () => {
+        const contrasts = grades.map((name) => Math.abs(seen(name)[0] - seen('raised')[0]));
+        const high = Math.min(contrasts[3]!, contrasts[4]!);
+        for (const contrast of contrasts.slice(0, 3)) expect(contrast).to.be.below(high);
+        expect(contrasts[4]).to.be.above(contrasts[3]!);
+      });
     }
   }
 });

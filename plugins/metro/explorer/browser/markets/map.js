@@ -2,7 +2,7 @@ import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { fetchFile } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { onceEach } from '../../../../pages/shared/once.js';
-import { hatchOf, scaleHatch } from './scales.js';
+import { fillsOf, NONE, scalePatterns, UNSELECTED } from './scales.js';
 import { zoomable } from './zoom.js';
 
 /**
@@ -20,8 +20,8 @@ export const outlines = () =>
 const POINT = 34;
 const MARGIN = 16;
 const FRAME = 250;
-/** Distance between the lines of the hatching, in map units. */
-const HATCH = 36;
+/** Distance between the lines or dots of a pattern, in map units. */
+const PATTERN = 36;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} */
 const shapesOf = (areas, codes) => {
@@ -123,11 +123,12 @@ const listenToKeys = (host, { move, clear, current, onpick }) =>
 
 /** @typedef {(cbsa: string) => string | undefined} ColorOf returns undefined for markets that are not selected */
 
-/** @param {ReadonlyMap<string, SVGElement>} shapes @param {ColorOf} colorOf @param {string} others */
-const colourShapes = (shapes, colorOf, others) => {
+/** @param {ReadonlyMap<string, SVGElement>} shapes @param {ColorOf} colorOf @param {(color: string) => string} fill */
+const colourShapes = (shapes, colorOf, fill) => {
   for (const [cbsa, shape] of shapes) {
-    const color = colorOf(cbsa);
-    shape.setAttribute('fill', color === undefined ? others : paint(color));
+    const color = colorOf(cbsa) ?? UNSELECTED.color;
+    shape.setAttribute('fill', fill(color));
+    shape.setAttribute('stroke', paint(color === NONE ? 'control' : 'page'));
   }
 };
 
@@ -138,18 +139,18 @@ const borderOf = (stroke, width) => ({
 
 /**
  * @param {Outlines} outlines @param {ReadonlySet<string>} codes
- * @param {{ shapes: Iterable<SVGElement>, pattern: SVGElement }} drawn
+ * @param {{ shapes: Iterable<SVGElement>, definitions: SVGElement, fill: (color: string) => string }} drawn
  */
-const drawingOf = ({ size, land, states, areas }, codes, { shapes, pattern }) => {
+const drawingOf = ({ size, land, states, areas }, codes, { shapes, definitions, fill }) => {
   const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
   return svg(
     'svg',
     { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
-    pattern,
+    definitions,
     svg('path', { d: land, fill: paint('raised'), ...borderOf('control', 0.5) }),
     svg('path', {
       d: others.map((cbsa) => areas[cbsa]?.[0] ?? '').join(''),
-      fill: paint('none'),
+      fill: fill(NONE),
       ...borderOf('control', 0.5),
     }),
     ...shapes,
@@ -170,8 +171,8 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const readout = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const shapes = shapesOf(areas, codes);
   const ring = svg('g', { class: 'ring' });
-  const { fill, pattern } = hatchOf(HATCH);
-  const picture = drawingOf(outlines, new Set(codes), { shapes: shapes.values(), pattern });
+  const { fill, definitions } = fillsOf(PATTERN);
+  const picture = drawingOf(outlines, new Set(codes), { shapes: shapes.values(), definitions, fill });
   picture.append(ring);
   const keys = 'Use the arrow keys to move between metros, Enter to open one, and plus and minus to zoom.';
   const group = { class: 'mapped', tabindex: '0', role: 'group', 'aria-label': `${label} ${keys}` };
@@ -196,7 +197,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   };
   const { buttons, isDragged, reveal, enclose } = zoomable(host, picture, size, (scale) => {
     clear();
-    scaleHatch(pattern, 1 / scale);
+    scalePatterns(definitions, 1 / scale);
   });
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
@@ -218,9 +219,9 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
-      const whole = /** @type {SVGElement} */ (pattern.cloneNode(true));
-      scaleHatch(whole, 1);
-      return drawingOf(outlines, new Set(codes), { shapes: copies, pattern: whole });
+      const whole = /** @type {SVGElement} */ (definitions.cloneNode(true));
+      scalePatterns(whole, 1);
+      return drawingOf(outlines, new Set(codes), { shapes: copies, definitions: whole, fill });
     },
     colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf, fill),
     /** @param {readonly string[]} some */

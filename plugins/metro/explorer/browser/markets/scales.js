@@ -15,7 +15,8 @@ const SIGNALS = new Map([
   ['hold', 'even'],
   ['expand', 'rise-5'],
 ]);
-const NONE = 'none';
+/** The class of areas without a value. */
+export const NONE = 'none';
 
 /** The class of markets that the filters exclude. */
 export const UNSELECTED = { color: 'unselected', label: 'not selected' };
@@ -63,38 +64,51 @@ export const scaleOf = (measure, values) => {
   return { colorOf, steps: /** @type {Step[]} */ ([...steps, { color: NONE, label: none }]) };
 };
 
-/** The lines of a hatching keep their distance if the drawing is zoomed. @param {SVGElement} pattern @param {number} scale */
-export const scaleHatch = (pattern, scale) => pattern.setAttribute('patternTransform', `rotate(45) scale(${scale})`);
-
-let hatches = 0;
-
-/** Returns a fill with diagonal lines, and its definition, which the drawing must contain. @param {number} size */
-export const hatchOf = (size) => {
-  hatches += 1;
-  const id = `hatch-${hatches}`;
-  const square = { width: size, height: size };
-  const pattern = svg(
-    'pattern',
-    { id, ...square, patternUnits: 'userSpaceOnUse' },
-    svg('rect', { ...square, fill: paint('raised') }),
-    svg('rect', { width: size / 3, height: size, fill: paint('line') }),
-  );
-  scaleHatch(pattern, 1);
-  return { fill: `url(#${id})`, pattern };
+/** @type {Readonly<Record<string, (size: number) => SVGElement[]>>} */
+const PATTERNS = {
+  [NONE]: (size) => [
+    svg('rect', { width: size, height: size, fill: paint(NONE) }),
+    svg('circle', { cx: size / 2, cy: size / 2, r: size / 4, fill: paint('dots') }),
+  ],
+  [UNSELECTED.color]: (size) => [
+    svg('rect', { width: size, height: size, fill: paint('raised') }),
+    svg('rect', { width: size / 3, height: size, fill: paint('hatch') }),
+  ],
 };
 
-/** @param {string} fill @param {...SVGElement} definitions */
-const swatch = (fill, ...definitions) =>
-  svg(
-    'svg',
-    { width: 16, height: 12, viewBox: '0 0 16 12', 'aria-hidden': 'true' },
-    ...definitions,
-    svg('rect', { x: 0.5, y: 0.5, width: 15, height: 11, fill, stroke: paint('control') }),
+let drawings = 0;
+
+/**
+ * Classes without a value have patterns instead of colours. Returns the fill of each class, and the definitions of the
+ * patterns, which the drawing must contain.
+ * @param {number} size distance between the lines or dots of a pattern
+ */
+export const fillsOf = (size) => {
+  drawings += 1;
+  const id = (/** @type {string} */ name) => `fill-${name}-${drawings}`;
+  const patterns = Object.entries(PATTERNS).map(([name, draw]) =>
+    svg('pattern', { id: id(name), width: size, height: size, patternUnits: 'userSpaceOnUse' }, ...draw(size)),
   );
+  const definitions = svg('defs', {}, ...patterns);
+  scalePatterns(definitions, 1);
+  return {
+    fill: (/** @type {string} */ color) => (color in PATTERNS ? `url(#${id(color)})` : paint(color)),
+    definitions,
+  };
+};
+
+/** The lines and dots of patterns keep their distance if the drawing is zoomed. @param {SVGElement} definitions @param {number} scale */
+export const scalePatterns = (definitions, scale) => {
+  for (const pattern of definitions.children) pattern.setAttribute('patternTransform', `rotate(45) scale(${scale})`);
+};
 
 /** @param {Step} step */
 export const swatchOf = ({ color }) => {
-  if (color !== UNSELECTED.color) return swatch(paint(color));
-  const { fill, pattern } = hatchOf(4);
-  return swatch(fill, pattern);
+  const { fill, definitions } = fillsOf(4);
+  return svg(
+    'svg',
+    { width: 16, height: 12, viewBox: '0 0 16 12', 'aria-hidden': 'true' },
+    ...(color in PATTERNS ? [definitions] : []),
+    svg('rect', { x: 0.5, y: 0.5, width: 15, height: 11, fill: fill(color), stroke: paint('control') }),
+  );
 };

@@ -4,7 +4,7 @@ import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
 import { legendItems, legendOf } from './picture.js';
 import { lastQuarterOf, lastYearTo } from './runs.js';
-import { scaleOf } from './scales.js';
+import { fillsOf, scaleOf } from './scales.js';
 
 /** @import { Outlines } from './map.js' */
 /** @import { Run } from './runs.js' */
@@ -13,6 +13,8 @@ import { scaleOf } from './scales.js';
 /** @typedef {Map<string, string | number | null>} Values @typedef {{ index: number, run: Run }} Year */
 
 const MOST_MAPS = 12;
+/** Distance between the dots of a pattern, in map units. */
+const PATTERN = 72;
 
 /** @param {readonly Run[]} runs @returns {Year[]} */
 export const yearsOf = (runs) => {
@@ -48,6 +50,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
  * @param {Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
+  const { fill, definitions } = fillsOf(PATTERN);
   /** @type {Map<string, string>} */
   const paths = new Map();
   for (const [cbsa, value] of values) {
@@ -57,8 +60,9 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
   return svg(
     'svg',
     { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
+    definitions,
     svg('path', { d: land, fill: paint('raised'), stroke: paint('line'), 'stroke-width': 8 }),
-    ...[...paths].map(([color, d]) => svg('path', { d, fill: paint(color) })),
+    ...[...paths].map(([color, d]) => svg('path', { d, fill: fill(color) })),
   );
 };
 
