@@ -37,22 +37,25 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-interface HttpError extends Error {
+interface HttpError {
   readonly status: number;
-  readonly expose?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly message: string;
+  readonly expose: boolean | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
 const asHttpError = (error: unknown): HttpError | undefined => {
   if (!(error instanceof Error)) return undefined;
-  const { status, statusCode } = error as { readonly status?: unknown; readonly statusCode?: unknown };
+  const { status, statusCode, message, expose, headers } = error as Partial<HttpError> & {
+    readonly statusCode?: unknown;
+  };
   const given = typeof status === 'number' ? status : statusCode;
   const isError = typeof given === 'number' && given >= 400 && STATUS_CODES[given] !== undefined;
-  return isError ? Object.assign(error, { status: given }) : undefined;
+  return isError ? { status: given, message: String(message), expose, headers } : undefined;
 };
 
 /** The headers of a thrown error, except `Content-Type` and `Content-Length`. */
-const headersOf = ({ headers = {} }: Pick<HttpError, 'headers'>): Record<string, string> =>
+const headersOf = ({ headers = {} }: Partial<HttpError>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
       .filter(([name]) => !/^content-(type|length)$/i.test(name))

@@ -26,4 +26,20 @@ describe('errorResponse(thrown)', () => {
       if (logged) expect(logger.lines[0]).to.match(logged);
     });
   }
+
+  class Gone extends Error {
+    get status(): number {
+      return 410;
+    }
+  }
+  const frozen = Object.freeze(Object.assign(new Error('a book'), { statusCode: 410, expose: true }));
+  for (const [what, thrown, sentence] of [
+    ['a getter', new Gone('a book'), 'The request was rejected: Gone.'],
+    ['a frozen property', frozen, 'a book'],
+  ] as const) {
+    it(`uses the status of an error that has it as ${what}, and does not change the error`, () => {
+      const { status, body } = errorResponse(thrown, keptLogger(), 'id');
+      expect([status, JSON.parse(String(body))]).to.deep.equal([410, { error: sentence, code: 'gone' }]);
+    });
+  }
 });
