@@ -42,8 +42,8 @@ export interface FinishedRequest {
 }
 
 export interface RequestObserver {
-  /** Called after each response has been written. Errors thrown by this function are logged. */
-  onRequest(request: FinishedRequest): void;
+  /** Called after each response has been written. Errors and rejected promises are logged. */
+  onRequest(request: FinishedRequest): Promise<void> | void;
   /** Called once, after the last request. The service waits for the returned promise before it stops. */
   close?(): Promise<void>;
 }

@@ -28,10 +28,13 @@ export const openObservers = (
     observe(ctx) {
       const request = finishedRequest(ctx, clock.now());
       for (const { observer, logger } of observers) {
+        const onFailure = (err: unknown): void =>
+          logger.error({ err, requestId: request.id }, 'a request observer failed');
         try {
-          observer.onRequest(request);
+          const result: unknown = observer.onRequest(request);
+          if (result instanceof Promise) result.catch(onFailure);
         } catch (error) {
-          logger.error({ err: error, requestId: request.id }, 'a request observer failed');
+          onFailure(error);
         }
       }
     },

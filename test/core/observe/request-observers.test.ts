@@ -131,6 +131,13 @@ describe("a plugin's observer", () => {
     expect(observer.seen[0]!.path).to.equal('/api/v1/markets/api_***');
   });
 
+  it('is named in the log if its promise rejects, and the process keeps running', async () => {
+    const logger = keptLogger();
+    const app = await serve([{ onRequest: () => Promise.reject(new Error('a bug')) }], logger);
+    expect((await app.get('/markets')).status).to.equal(200);
+    await until(() => logger.lines.includes('error: a request observer failed') || undefined);
+  });
+
   it('is named in the log if it throws, which affects neither the request nor other observers', async () => {
     const failing: RequestObserver = {
       onRequest() {
