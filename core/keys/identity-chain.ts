@@ -15,6 +15,7 @@ interface OpenIdentity extends Identity {
 
 interface Entry {
   readonly identity: SomeIdentity;
+  /** In monotonic milliseconds, so that revoked credentials do not stay valid if the system clock is set back. */
   readonly until: number;
 }
 
@@ -30,7 +31,7 @@ const LONGEST_ID = 256;
 const PREFIX_OF_LONG_ID = 200;
 
 interface ChainOptions {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly tiers: readonly string[];
 }
@@ -58,7 +59,7 @@ export class IdentityChain {
     const given = this.#headers.map((name) => headers[name] ?? null);
     const key = hash('sha256', JSON.stringify([...given, this.#usesAddress && address()]), 'base64url');
     const entry = this.#cached.get(key);
-    if (entry && this.#options.clock.now() < entry.until) return entry.identity;
+    if (entry && this.#options.clock.monotonic() < entry.until) return entry.identity;
     return this.#pending.get(key) ?? this.#ask(key, { headers, address: address() });
   }
 
@@ -85,7 +86,7 @@ export class IdentityChain {
   }
 
   async #find(request: IdentityRequest): Promise<Entry> {
-    const until = this.#options.clock.now() + CACHED_MS;
+    const until = this.#options.clock.monotonic() + CACHED_MS;
     for (const each of this.#identities) {
       if (!each.usesAddress && headersOf(each).every((name) => request.headers[name] === undefined)) continue;
       try {
@@ -106,8 +107,8 @@ export class IdentityChain {
     const { tier, limit, expiresAt } = caller;
     const id = shortened(caller.id);
     const { clock, tiers, logger } = this.#options;
-    const now = clock.now();
-    const until = expiresAt === undefined ? now + CACHED_MS : Math.min(expiresAt, now + LONGEST_CACHED_MS);
+    const cachedMs = expiresAt === undefined ? CACHED_MS : Math.min(expiresAt - clock.now(), LONGEST_CACHED_MS);
+    const now = clock.monotonic();
     if (!tiers.includes(tier)) {
       if (this.#unknownTiers.size < tiers.length + 1 && !this.#unknownTiers.has(tier)) {
         this.#unknownTiers.add(tier);
@@ -118,7 +119,10 @@ export class IdentityChain {
     // The id is encoded, because limiters append text to the account after a separator.
     const account = `id:${plugin}:${encodeURIComponent(id)}`;
     const record = { id, tier, limit_per_minute: limit ?? null };
-    return { identity: { kind: 'key', account, record, caller: undefined } satisfies CallerIdentity, until };
+    return {
+      identity: { kind: 'key', account, record, caller: undefined } satisfies CallerIdentity,
+      until: now + cachedMs,
+    };
   }
 }
 

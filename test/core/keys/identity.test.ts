@@ -12,6 +12,11 @@ describe('identity of a plugin', () => {
   const open: TestApp[] = [];
   const asked: IdentityRequest[] = [];
   let clock = Date.now();
+  let elapsed = 0;
+  const wait = (ms: number) => {
+    clock += ms;
+    elapsed += ms;
+  };
   beforeEach(() => {
     asked.length = 0;
   });
@@ -54,7 +59,7 @@ describe('identity of a plugin', () => {
       config: { auth: { keys: { use: 'memory' }, tiers: TIERS } },
       overrides: {
         plugins: [who, ...plugins],
-        clock: { now: () => clock, monotonic: () => performance.now() },
+        clock: { now: () => clock, monotonic: () => performance.now() + elapsed },
       },
     });
     open.push(service);
@@ -188,15 +193,23 @@ describe('identity of a plugin', () => {
     expect(asked).to.have.length(2);
     await as('Bearer a');
     expect(asked).to.have.length(2);
-    clock += 5000;
+    wait(5000);
     await as('Bearer a');
     expect(asked).to.have.length(3);
+  });
+
+  it('is asked again after 5 seconds even if the system clock is set back', async () => {
+    const { as } = await start(pluginOf('tokens', () => (asked.length === 1 ? alice : undefined)));
+    expect((await as('Bearer a')).status).to.equal(200);
+    wait(5000);
+    clock -= 3_600_000;
+    expect((await as('Bearer a')).status).to.equal(401);
   });
 
   it('is cached until the credentials expire, but no longer than a minute', async () => {
     const { as } = await start(pluginOf('tokens', () => ({ ...alice, limit: 100, expiresAt: clock + 30_000 })));
     const statusAfter = async (ms: number) => {
-      clock += ms;
+      wait(ms);
       await as('Bearer a');
       return asked.length;
     };
