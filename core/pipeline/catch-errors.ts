@@ -22,9 +22,18 @@ export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware
     } catch (error) {
       ctx.requestState.isReadTimeout = error instanceof ApiError && error.kind === readTimeout;
       setError(ctx, error, logger, pageFor(ctx));
-      ctx.app.emit('error', error, ctx);
+      emitError(ctx, error, logger);
     }
   };
+};
+
+/** Calls the listeners of the Koa application. If one of them throws, the client still gets the response. */
+const emitError = (ctx: ApiContext, error: unknown, logger: Logger): void => {
+  try {
+    ctx.app.emit('error', error, ctx);
+  } catch (err) {
+    logger.error({ err, requestId: ctx.requestState.id }, 'a listener for errors failed');
+  }
 };
 
 /** True if the response is an error without a body. If no middleware has responded, this is Koa's default 404. */
@@ -36,7 +45,7 @@ const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
 
 /** Koa calls this for errors that occur after the middleware has run. */
 export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
-  ctx.app.emit('error', error, ctx);
+  emitError(ctx, error, logger);
   if (ctx.headerSent || !ctx.writable) {
     logger.debug({ err: error, requestId: ctx.requestState.id }, 'a response ended early');
     ctx.res.destroy();

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Context } from 'koa';
 import { definePlugin, type OpenContext, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import { createApp } from '../../../product.js';
+import { request } from '../../support/http-client.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { until } from '../../support/until.js';
 
 const config = { adapter: 'memory', plugins: ['status'], auth: { keys: 'memory' }, log: { level: 'silent' } } as const;
 
@@ -151,6 +154,35 @@ describe('the lifecycle of plugins', () => {
     expect((await get('/failing')).status).to.equal(500);
     const failures = () => logger.lines.filter((line) => line === 'warn: a plugin failed to report an error');
     while (failures().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it('responds even if a listener of the Koa application fails, and survives if it fails during a stream', async () => {
+    const logger = keptLogger();
+    const broken = pluginOf('broken', {
+      open: async (_options, { koa }) =>
+        void koa.on('error', () => {
+          throw new Error('cannot report');
+        }),
+      mounts: () => [
+        {
+          path: '/stream',
+          summary: 'Fails',
+          handler(ctx) {
+            ctx.body = Readable.from(
+              (async function* () {
+                yield 'some text';
+                throw new Error('unexpected');
+              })(),
+            );
+          },
+        },
+      ],
+    });
+    const { origin, get } = await start({ overrides: { logger, plugins: [failing, broken] } });
+    expect((await get('/failing')).status).to.equal(500);
+    await request(`${origin}/stream`).catch(() => undefined);
+    const failures = () => logger.lines.filter((line) => line === 'error: a listener for errors failed');
+    await until(() => failures().length >= 2 || undefined);
   });
 
   it('leaves ctx.state to plugins: any property can be set', async () => {
