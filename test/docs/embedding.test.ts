@@ -15,6 +15,7 @@ import { createApp } from '../../product.js';
 import { request } from '../support/http-client.js';
 import { snippetsOf } from '../support/snippets.js';
 import { addKey } from '../support/test-app.js';
+import { frameworkPrograms } from './framework-programs.js';
 
 const run = promisify(execFile);
 const PAGE = 'docs/guides/embedding.md';
@@ -38,9 +39,9 @@ describe(PAGE, () => {
     // In a folder inside this package, the programs can import the package by name, and the frameworks from its
     // dependencies.
     folder = await mkdtemp(join(packageRoot, 'dist/embedding-'));
-    for (const { language, info, code } of snippetsOf(PAGE)) {
-      if (language === 'js' && info.endsWith('.js')) await writeFile(join(folder, info), code);
-    }
+    const codes = snippetsOf(PAGE).flatMap(({ info, code }) => info.split(' ').map((name) => [name, code] as const));
+    for (const [name, program] of frameworkPrograms(new Map(codes)))
+      await writeFile(join(folder, `${name}.js`), program);
     const keyStore = new MemoryKeyStore();
     ({ key } = await addKey(keyStore));
     app = await createApp(config, { keyStore });
