@@ -1,5 +1,6 @@
 /** The dataset that the suite publishes. Its collections cover all cases of the adapter contract. */
 import { type Collection, compareBy, type Dataset, type Document, type StoreLimits } from 'metro-forecast-api/adapter';
+import { copyOf } from './copies.js';
 import { manifestOf } from './manifest.js';
 import {
   columnRows,
@@ -246,7 +247,7 @@ const BATCH = 700;
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   for (let start = 0; start < documents.length; start += size) {
     yield [];
-    yield structuredClone(documents.slice(start, start + size));
+    yield documents.slice(start, start + size).map(copyOf);
   }
   yield [];
 }

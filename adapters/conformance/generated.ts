@@ -51,15 +51,27 @@ const generated: Collection = {
   },
 };
 
+/** Includes combining characters, control characters, and characters beyond U+FFFF. */
+const CHARACTERS = [
+  ...'aAzZ09 .-_%"\'\\/\0\n\x7féßİıǅ日ـक्षि',
+  '\u0301',
+  '\u200d',
+  '\ufeff',
+  '\uffff',
+  ...'𐀀😀👩🏽\u{10ffff}',
+];
+
 const integers = numbers.filter(Number.isSafeInteger);
 
 /** Generates documents with unique keys, in key order, and seeds for queries on them. */
 const datasetAnd = (check: Check) => {
-  const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
+  const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary, nat } = check;
+  const isSurrogate = (code: number) => code >= 0xd800 && code <= 0xdfff;
+  const anyCharacter = nat(0x10ffff).map((code) => (isSurrogate(code) ? '?' : String.fromCodePoint(code)));
   const text = oneof(
     constantFrom(...words.slice(0, 60)),
-    string({ unit: 'grapheme', maxLength: 5 }),
-    string({ unit: 'binary', maxLength: 3 }),
+    string({ unit: constantFrom(...CHARACTERS), maxLength: 5 }),
+    string({ unit: anyCharacter, maxLength: 3 }),
   );
   const number = oneof(constantFrom(...numbers), double({ noNaN: true, noDefaultInfinity: true }), integer());
   const document = check.record(

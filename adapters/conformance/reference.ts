@@ -27,25 +27,20 @@ export const answerOf = (
   documents: readonly Document[],
   { order, equal = {}, range, descending, after, limit }: Query,
 ): readonly Document[] => {
-  const equals = Object.entries(equal);
-  const free = order.slice(equals.length);
-  const isBehind = (document: Document): boolean => {
-    if (!after) return true;
+  const free = order.slice(Object.keys(equal).length);
+  const isBehind = (document: Document, after: readonly Scalar[]): boolean => {
     const different = free.findIndex((field, i) => compareScalars(document[field] as Scalar, after[i]!) !== 0);
     if (different < 0) return false;
     const order = compareScalars(document[free[different]!] as Scalar, after[different]!);
     return descending ? order < 0 : order > 0;
   };
-  const found = sortedBy(documents, order).filter((document) => {
-    const compare = (field: string, value: Scalar) => compareScalars(document[field] as Scalar, value);
-    return (
-      equals.every(([field, value]) => compare(field, value) === 0) &&
-      (range?.from === undefined || compare(range.field, range.from) >= 0) &&
-      (range?.to === undefined || compare(range.field, range.to) <= 0) &&
-      isBehind(document)
-    );
-  });
-  return (descending ? found.reverse() : found).slice(0, limit);
+  let found = sortedBy(documents, order);
+  for (const [field, value] of Object.entries(equal)) found = found.filter((document) => document[field] === value);
+  const { field = '', from, to } = range ?? {};
+  if (from !== undefined) found = found.filter((document) => compareScalars(document[field] as Scalar, from) >= 0);
+  if (to !== undefined) found = found.filter((document) => compareScalars(document[field] as Scalar, to) <= 0);
+  if (after) found = found.filter((document) => isBehind(document, after));
+  return (descending ? found.toReversed() : found).slice(0, limit);
 };
 
 const byKey = new WeakMap<readonly Document[], ReadonlyMap<string, Document>>();

@@ -145,15 +145,13 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
         await callAll();
         const before = await openResources();
         const end = performance.now() + MANY_MS;
-        for (let i = 0; i < CALLS && performance.now() < end; i++) {
-          await callAll();
-          // Some drivers close connections only when the garbage collector finds them.
-          collectGarbage();
-        }
+        for (let i = 0; i < CALLS && performance.now() < end; i++) await callAll();
         let left: readonly string[] = [];
         // Some stores close files and threads after the call has been completed.
         const isClosed = async () => {
           await adapter.versions!.prune(0);
+          // Some drivers close connections only when the garbage collector finds them.
+          collectGarbage();
           const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
           left = added.flatMap(([what, n]) => (n < CALLS / 2 ? [] : [`${n} new ${what}`]));
           return left.length === 0;
