@@ -3,10 +3,14 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { items, type Rows, readings, twins } from './fixture.js';
 import { about, readsRows, withSnapshot } from './instance.js';
 import type { Actor, Held, Move, State } from './model-state.js';
+import { readsAnything } from './random-read.js';
 import type { OtherProcess } from './start-process.js';
 
+/** Number of random reads of the current version after a step. */
+const CURRENT_READS = 3;
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -126,13 +130,23 @@ export const announces = async (state: State, actor: Actor): Promise<void> => {
   actor.seen = state.moves.length;
 };
 
+/** The collections in which the steps publish rows. */
+const READ = [items, items, readings, twins];
+
+/** Compares all rows with the model, and the results of some random reads. */
+const readsContent = async (state: State, snapshot: Snapshot, content: Rows, rule: string, count = 1) => {
+  await readsRows(snapshot, content, rule);
+  const seed = state.log.length + 100 * state.moves.length;
+  await readsAnything({ snapshot, rows: content, collections: READ }, seed, count);
+};
+
 export const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
   const move = state.at(time);
   const snapshot = await adapter.versions!.asOf(new Date(time));
   const rule = `asOf(${shown(time)}) of ${name}`;
   try {
     sameValue(snapshot && about(snapshot), move && described(move), rule);
-    if (snapshot) await readsRows(snapshot, move!.version.content, rule);
+    if (snapshot) await readsContent(state, snapshot, move!.version.content, rule);
   } finally {
     snapshot?.release();
   }
@@ -154,7 +168,7 @@ const readsHeld = async ({ snapshot, ...move }: Held, state: State): Promise<voi
   const rule = `a snapshot that ${move.by} holds`;
   sameValue(about(snapshot), described(move), rule);
   try {
-    await readsRows(snapshot, move.version.content, rule);
+    await readsContent(state, snapshot, move.version.content, rule);
   } catch (error) {
     // The contract leaves open whether an adapter keeps versions that only other adapters hold.
     const mayFail = !state.isStored(move.version) && error instanceof StorageError && error.code === 'unavailable';
@@ -194,7 +208,7 @@ export const agrees = async (state: State, actor: Actor, which: number): Promise
     await actor.opened.adapter.ping();
     const { content } = state.current.version;
     await withSnapshot(actor.opened, (snapshot: Snapshot) =>
-      readsRows(snapshot, content, `the snapshot of ${actor.name}`),
+      readsContent(state, snapshot, content, `the snapshot of ${actor.name}`, CURRENT_READS),
     );
   }
   for (const time of [...boundaries(state, which), LAST_TIME, FIRST_TIME]) await readsAsOf(state, actor, time);

@@ -14,12 +14,12 @@ import {
 } from 'metro-forecast-api/adapter';
 import type { Check } from './property.js';
 import { absentFrom, Random, similarTo } from './random-values.js';
-import { answerOf, ordersOf, wordsIn } from './reference.js';
+import { answerOf, ordersOf, searchedFor, totalsIn, wordsIn } from './reference.js';
 
 /** The seed of each part of a query. A seed of 0 omits the part, or selects its simplest form. */
 export type Seeds = Readonly<Record<Part, number>>;
 
-export const FIND_PARTS = ['order', 'equal', 'range', 'descending', 'after', 'limit', 'words'] as const;
+export const FIND_PARTS = ['way', 'order', 'equal', 'range', 'descending', 'after', 'limit', 'words'] as const;
 export const TOTALS_PARTS = ['where', 'by', 'of', 'limit', 'words'] as const;
 export const KEY_PARTS = ['keys'] as const;
 export const PARTS = [
@@ -107,7 +107,7 @@ const valueFrom = (random: Random, documents: readonly Document[], field: string
 
 const wordsFor = (random: Random, collection: Collection, documents: readonly Document[]): readonly string[] =>
   Array.from({ length: 1 + random.below(3) }, () => {
-    const found = [...wordsIn(collection, random.pick(documents))];
+    const found = documents.length > 0 ? [...wordsIn(collection, random.pick(documents))] : [];
     const word = found.length > 0 ? random.pick(found) : 'none';
     if (random.oneIn(6)) return [word, `${word}*`];
     if (random.oneIn(3)) return `${[...word].slice(0, 1 + random.below(4)).join('')}*`;
@@ -115,6 +115,13 @@ const wordsFor = (random: Random, collection: Collection, documents: readonly Do
   }).flat();
 
 const limitOf = (seed: number): number => new Random(seed).pick(LIMITS);
+
+/** Returns a random document, but more often the first or the last one, where a list starts or ends. */
+const documentNear = (random: Random, documents: readonly Document[]): Document =>
+  random.oneIn(6) ? documents.at(random.oneIn(2) ? 0 : -1)! : random.pick(documents);
+
+/** Returns a limit that is one less than a number of documents or groups, equal to it, or one more. */
+const countNear = (seed: number, count: number): number => Math.max(1, count + new Random(seed).pick([-1, 0, 1]));
 
 /** @param searches whether the query may contain words */
 export const findQueryOf = (
@@ -144,7 +151,10 @@ export const findQueryOf = (
   if (seeds.range > 0 && free.length > 0) {
     const random = from('range');
     const field = free[random.oneIn(2) ? 0 : random.below(free.length)]!;
-    const bound = () => valueFrom(random, near, field, types) as Scalar;
+    const bound = () =>
+      (random.oneIn(6) && near.length > 0
+        ? documentNear(random, near)[field]
+        : valueFrom(random, near, field, types)) as Scalar;
     const kind = random.below(8);
     const [hasFrom, hasTo] = [kind > 2, kind !== 0 && kind < 6];
     query.range = { field, ...(hasFrom && { from: bound() }), ...(hasTo && { to: bound() }) };
@@ -152,13 +162,18 @@ export const findQueryOf = (
   if (seeds.descending > 0) query.descending = seeds.descending % 4 > 0;
   if (seeds.after > 0 && free.length > 0 && near.length > 0) {
     const random = from('after');
-    const document = random.pick(near);
+    const document = documentNear(random, near);
     query.after = free.map((field) =>
       random.oneIn(8) ? (valueFrom(random, near, field, types) as Scalar) : (document[field] as Scalar),
     );
   }
-  if (seeds.limit > 0) query.limit = limitOf(seeds.limit);
   if (seeds.words > 0 && searches) query.words = wordsFor(from('words'), collection, documents);
+  if (seeds.limit > 0) {
+    const isNear = seeds.limit % 3 === 0;
+    query.limit = isNear
+      ? countNear(seeds.limit, searchedFor(collection, documents, query).length)
+      : limitOf(seeds.limit);
+  }
   return query;
 };
 
@@ -193,13 +208,16 @@ export const totalsQueryOf = (
   const by = seeds.by === 0 ? [] : [from('by').pick(fields)];
   const other = from('by').below(2 * fields.length);
   if (by.length > 0 && other < fields.length && !by.includes(fields[other]!)) by.push(fields[other]!);
-  return {
+  const query = {
     where: seeds.where === 0 ? [] : conditionsFrom(from('where'), documents, types),
     by,
     ...(seeds.of > 0 && numeric.length > 0 && { of: from('of').pick(numeric) }),
     ...(seeds.words > 0 && searches && { words: wordsFor(from('words'), collection, documents) }),
-    limit: seeds.limit === 0 ? 10_000 : 1 + (limitOf(seeds.limit) % 300),
+    limit: 10_000,
   };
+  if (seeds.limit === 0) return query;
+  if (seeds.limit % 3 > 0) return { ...query, limit: 1 + (limitOf(seeds.limit) % 300) };
+  return { ...query, limit: countNear(seeds.limit, totalsIn(collection, documents, query).length) };
 };
 
 /** Returns keys for concurrent reads. Some keys are repeated, and some belong to no document. */
@@ -209,8 +227,8 @@ export const keysOf = (seed: number, collection: Collection, documents: readonly
   // With many more keys, an adapter may reject reads that wait for a connection.
   const count = seed === 0 ? 1 : 1 + random.below(16);
   return Array.from({ length: count }, () => {
-    const document = random.pick(documents);
-    const key = collection.key.map((field) => document[field] as Scalar);
+    const document = documents.length > 0 ? documentNear(random, documents) : {};
+    const key = collection.key.map((field) => (document[field] ?? valueFrom(random, [], field, types)) as Scalar);
     if (!random.oneIn(3)) return key;
     const at = random.below(key.length);
     return key.with(at, valueFrom(random, documents, collection.key[at]!, types) as Scalar);

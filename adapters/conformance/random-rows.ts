@@ -50,6 +50,46 @@ export const wider: Collection = {
   orders: [wide.key, ...wide.orders!],
 };
 
+/** A collection that is empty in the first version, and has one document in the second version. */
+export const few: Collection = { ...wide, name: 'few' };
+
+/** A collection that has more than 1,000 documents in the first version, and more than 10,000 in the second one. */
+export const plenty: Collection = {
+  name: 'plenty',
+  key: ['team', 'day', 'number'],
+  orders: [
+    ['day', 'number', 'team'],
+    ['score', 'team', 'day', 'number'],
+    ['number', 'day', 'team'],
+  ],
+  schema: {
+    type: 'object',
+    properties: {
+      team: { type: 'string' },
+      day: { type: 'string' },
+      number: { type: 'integer' },
+      score: { type: 'number' },
+      flag: orNull('boolean'),
+      share: orNull('number'),
+    },
+    required: ['team', 'day', 'number', 'score'],
+  },
+};
+
+const TEAMS = ['', 'a', 'B', 'b', '10', '9', '\uffff', '😀'];
+const [SOME, PLENTY] = [1100, 10_300];
+
+/** Each document has its own number. */
+const plentyOf = (count: number): readonly Document[] =>
+  Array.from({ length: count }, (_, i) => ({
+    team: TEAMS[(i * 5) % TEAMS.length],
+    day: new Date(Date.UTC(2024, 1, 1 + (i % 60))).toISOString().slice(0, 10),
+    number: ((i * 7919) % count) - 50,
+    score: ((i * 31) % 40) / 8 - 1,
+    ...(i % 3 > 0 && { flag: [true, false, null][(i >> 4) % 3] }),
+    ...(i % 5 > 0 && { share: i % 7 === 0 ? null : ((i * 13) % 1000) / 8 }),
+  }));
+
 const documentFrom = (random: Random): Document => {
   const optional = <T>(make: () => T) => (random.oneIn(4) ? undefined : random.oneIn(5) ? null : make());
   const values = {
@@ -85,19 +125,27 @@ export const randomVersions = (): readonly [Rows, Rows] => {
   const laters = firsts
     .filter(() => !random.oneIn(9))
     .map((each) => (random.oneIn(2) ? { ...documentFrom(random), area: each['area'], code: each['code'] } : each));
-  const rowsOf = (some: readonly Document[], more: readonly Document[], texts: readonly Document[]) => ({
+  const rowsOf = (
+    some: readonly Document[],
+    more: readonly Document[],
+    texts: readonly Document[],
+    [fewest, most]: readonly [number, number],
+  ) => ({
     ...allRows(),
+    [few.name]: inKeyOrder(few, some.slice(0, fewest)),
+    [plenty.name]: inKeyOrder(plenty, plentyOf(most)),
     [letters.name]: texts,
     [wide.name]: inKeyOrder(wide, some),
     [wider.name]: inKeyOrder(wider, more),
   });
   const texts = inKeyOrder(letters, letterDocuments());
   return [
-    rowsOf(firsts, others.slice(0, 220), texts),
+    rowsOf(firsts, others.slice(0, 220), texts, [0, SOME]),
     rowsOf(
       laters,
       others,
       texts.filter(() => !random.oneIn(4)),
+      [1, PLENTY],
     ),
   ];
 };

@@ -24,9 +24,12 @@ interface Page {
 
 /**
  * The size of a page, unless a single batch needs more. With large pages, the list of pages is short enough for the CPU
- * cache. The unused end of a page costs no memory, because the operating system allocates memory on the first write.
+ * cache. The first pages are smaller, because V8 collects garbage more often if many large buffers are allocated.
  */
 const PAGE_BYTES = 1024 * 1024;
+const FIRST_PAGE_BYTES = 16 * 1024;
+/** Each of the first pages is this many times as large as the previous one. */
+const GROWTH = 4;
 const COMMA = 0x2c;
 
 const startIn = ({ first, ends }: Page, position: number): number =>
@@ -96,9 +99,10 @@ export class PackedDocuments {
     const last = this.#pages.at(-1);
     if (last && last.bytes.length - last.used >= bytes) return last;
     if (last) last.ends = Uint32Array.from(last.ends);
+    const usual = Math.min(PAGE_BYTES, FIRST_PAGE_BYTES * GROWTH ** this.#pages.length);
     const page = {
       first: this.#length,
-      bytes: Buffer.allocUnsafeSlow(Math.max(bytes, PAGE_BYTES)),
+      bytes: Buffer.allocUnsafeSlow(Math.max(bytes, usual)),
       used: 0,
       ends: [],
     };
