@@ -98,6 +98,7 @@ export class State extends Changes {
     readonly instance: Instance,
     readonly limits: Limits,
     readonly start: string,
+    readonly reads: number,
   ) {
     super();
   }

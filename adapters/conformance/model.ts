@@ -37,6 +37,8 @@ const BATCHES = [700, 1, 5];
 export interface World {
   readonly names: number;
   readonly start: number;
+  /** Selects the random reads, which are repeated during the sequence. */
+  readonly reads: number;
 }
 
 export class Run {
@@ -48,8 +50,8 @@ export class Run {
   /** Number of publications and activations before the other process was started. */
   #movesBefore = 0;
 
-  constructor(instance: Instance, others: readonly Opened[], limits: Limits, { names, start }: World) {
-    this.state = new State(instance, limits, STARTS[start % STARTS.length]!);
+  constructor(instance: Instance, others: readonly Opened[], limits: Limits, { names, start, reads }: World) {
+    this.state = new State(instance, limits, STARTS[start % STARTS.length]!, reads);
     this.#names = NAMES[names % NAMES.length]!;
     this.#actors = [instance, ...others].map((opened, i) => ({
       name: `adapter ${i + 1}`,

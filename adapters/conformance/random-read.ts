@@ -87,6 +87,11 @@ interface Source extends Version {
   readonly method: Method;
   readonly collection: Collection;
   readonly documents: readonly Document[];
+  /**
+   * The documents whose values the query contains. They are the same for each version, so that the same query is made of
+   * several versions.
+   */
+  readonly sample: readonly Document[];
   readonly searches: boolean;
   /**
    * Maximum number of keys that a read requests at the same time. The number is small if other reads run at the same
@@ -107,11 +112,13 @@ const sourceOf = (seeds: Seeds, versions: readonly Version[], together: boolean)
   const choices = version.collections ?? (method === 'totals' ? totalled : collections);
   const way = NAMES_OF_WAYS[seeds.way % NAMES_OF_WAYS.length]!;
   const collection = choices[seeds.collection % choices.length]!;
+  const other = versions[Math.floor(seeds.collection / choices.length) % Math.min(2, versions.length)]!;
   return {
     ...version,
     method,
     collection,
     documents: rows[collection.name] ?? [],
+    sample: other.rows[collection.name] ?? [],
     searches: snapshot.searches === true && collection.search !== undefined,
     mostKeys: seeds.signal === 0 && !together ? Number.POSITIVE_INFINITY : 2,
     // Reads at the same time cannot use the same object.
@@ -150,8 +157,9 @@ const copied = <T extends object>(query: T, way: Way): T => {
   return Object.assign(reusedQuery, structuredClone(query));
 };
 
-const totalsRead = (seeds: Seeds, { snapshot, collection, documents, searches, way }: Source): [unknown, Run] => {
-  const query = totalsQueryOf(seeds, collection, documents, searches);
+const totalsRead = (seeds: Seeds, source: Source): [unknown, Run] => {
+  const { snapshot, collection, documents, sample, searches, way } = source;
+  const query = totalsQueryOf(seeds, collection, sample, searches);
   const call = (signal?: AbortSignal) => snapshot.totals!(collection.name, copied(query, way), signal);
   const check = (found: readonly Group[] | undefined) => {
     if (found) sameTotals(found, totalsIn(collection, documents, query), query);
@@ -160,9 +168,9 @@ const totalsRead = (seeds: Seeds, { snapshot, collection, documents, searches, w
 };
 
 const readByKeys = (seeds: Seeds, source: Source): [unknown, Run] => {
-  const { snapshot, method, collection, documents, mostKeys, way } = source;
+  const { snapshot, method, collection, documents, sample, mostKeys, way } = source;
   const { name } = collection;
-  const keys = keysOf(seeds.keys, collection, documents).slice(0, mostKeys);
+  const keys = keysOf(seeds.keys, collection, sample).slice(0, mostKeys);
   const get = async (key: readonly Scalar[], signal?: AbortSignal) => {
     if (method === 'get') return snapshot.get(name, key, signal);
     const json = await snapshot.getJson!(name, key, signal);
@@ -177,8 +185,9 @@ const readByKeys = (seeds: Seeds, source: Source): [unknown, Run] => {
   return [keys, () => calling(seeds, (signal) => Promise.all(keys.map((key) => get(key, signal))), check)];
 };
 
-const readList = (seeds: Seeds, { snapshot, method, collection, documents, searches, way }: Source): [unknown, Run] => {
-  const query = findQueryOf(seeds, collection, documents, searches);
+const readList = (seeds: Seeds, source: Source): [unknown, Run] => {
+  const { snapshot, method, collection, documents, sample, searches, way } = source;
+  const query = findQueryOf(seeds, collection, sample, searches);
   const read = (signal?: AbortSignal) =>
     WAYS[way]({ snapshot, method: method as ListMethod, collection, query: copied(query, way), signal });
   const check = ({ documents: found, isPart }: Found) => {

@@ -25,7 +25,7 @@ import { few, randomVersions, wide, wider } from './random-rows.js';
 import { answerOf } from './reference.js';
 
 const EXAMPLES = 600;
-const EXAMPLES_PER_CHANGE = 80;
+const EXAMPLES_PER_CHANGE = 100;
 /** Time limit in milliseconds. On a slow store, fewer reads are made after each change. */
 const CHANGE_MS = 2000;
 
@@ -55,7 +55,10 @@ const readsRightly = ({ adapter, held }: Open, count: number, seed = SEED, limit
     limitMs,
   );
 
-/** Makes one change after the other, and yields the adapter and the snapshots to read after each change. */
+/**
+ * Makes one change after the other, and yields the adapter and the snapshots to read after each change. The versions keep
+ * their places in the list, so that the same random reads are made of the same version again.
+ */
 async function* changes(target: AdapterUnderTest, instance: Instance, { adapter, held }: Open): AsyncGenerator<Open> {
   const [first, second] = [held[0]!.rows, held[1]!.rows];
   const third = { ...second, [wide.name]: first[wide.name]!, [letters.name]: first[letters.name]! };
@@ -64,35 +67,38 @@ async function* changes(target: AdapterUnderTest, instance: Instance, { adapter,
   yield { adapter, held };
   await publication;
   const current = (rows: Rows): Version => ({ snapshot: adapter.snapshot(), rows });
-  let all = [...held, current(third)];
-  yield { adapter, held: all };
+  const [oldest, older] = held as [Version, Version];
+  const newest = current(third);
+  yield { adapter, held: [oldest, older, newest] };
   const { versions } = adapter;
-  if (!versions) return;
+  if (!versions) return newest.snapshot.release();
 
   await versions.activate(FIRST);
-  all = [...all, current(first)];
-  yield { adapter, held: all };
+  const again = current(first);
+  yield { adapter, held: [again, older, newest] };
 
-  for (const { snapshot, rows } of all) if (rows === second) snapshot.release();
+  older.snapshot.release();
   await versions.prune(1);
-  all = all.filter(({ rows }) => rows !== second);
-  yield { adapter, held: all };
+  yield { adapter, held: [again, oldest, newest] };
 
-  // The new version has the name of the deleted version.
-  const fourth = { ...first, [wider.name]: second[wider.name]!, [few.name]: second[few.name]! };
+  // The new version has the name of the deleted version, but fewer documents in each collection.
+  const fewer = Object.entries(second).map(([name, documents]) => [name, documents.filter((_, i) => i % 3 > 0)]);
+  const fourth: Rows = Object.fromEntries(fewer);
   await makeCurrent(target, instance, datasetOf(SECOND, FOURTH_CREATED, fourth));
-  all = [...all, current(fourth)];
-  yield { adapter, held: all };
-  for (const { snapshot } of all) snapshot.release();
+  const renamed = current(fourth);
+  yield { adapter, held: [oldest, renamed, newest] };
+  for (const { snapshot } of [again, renamed, newest]) snapshot.release();
   if (standsAlone(target)) return;
 
   await adapter.close();
   const { adapter: reopened } = await instance.another();
   const earlier = await reopened.versions!.asOf(new Date(THIRD_CREATED));
-  all = [{ snapshot: reopened.snapshot(), rows: fourth }];
-  if (earlier) all.push({ snapshot: earlier, rows: third });
-  yield { adapter: reopened, held: all };
-  for (const { snapshot } of all) snapshot.release();
+  const found = [
+    { snapshot: reopened.snapshot(), rows: fourth },
+    ...(earlier ? [{ snapshot: earlier, rows: third }] : []),
+  ];
+  yield { adapter: reopened, held: found };
+  for (const { snapshot } of found) snapshot.release();
 }
 
 export const describeRandomReads = (target: AdapterUnderTest): void => {
@@ -134,9 +140,9 @@ export const describeRandomReads = (target: AdapterUnderTest): void => {
       WITHOUT_FAST_CHECK || cannotChange(target),
       'return what the reference returns, during a publication and after each kind of change',
       async () => {
-        let seed = SEED;
         for await (const open of changes(target, instance, { adapter: instance.adapter, held })) {
-          await readsRightly(open, EXAMPLES_PER_CHANGE, ++seed, CHANGE_MS);
+          // With the same seed each time, a cache of earlier results is noticed.
+          await readsRightly(open, EXAMPLES_PER_CHANGE, SEED, CHANGE_MS);
         }
       },
     );

@@ -59,7 +59,13 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
     const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11), how: nat(VARIANTS - 1), settles });
     const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });
     const shown = () => log.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
-    await holds(tuple(record({ names: nat(27), start: nat(15) }), steps), RUNS, isRight, shown, SEED + lane);
+    await holds(
+      tuple(record({ names: nat(27), start: nat(15), reads: nat(1000) }), steps),
+      RUNS,
+      isRight,
+      shown,
+      SEED + lane,
+    );
   };
 
   /** @param first index of the first of `CHANGES` variants */
@@ -69,7 +75,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
       await instance.adapter.open();
       const others = isShared ? [await instance.another()] : [];
       const limits = { reopens: false, followMs: followMs(target) };
-      const run = new Run(instance, others, limits, { names: 0, start: 0 });
+      const run = new Run(instance, others, limits, { names: 0, start: 0, reads: first });
       const take = (step: Partial<Step>) =>
         run.take({ kind: 'publish', by: 0, which: 0, how: 0, settles: false, ...step });
       for (let how = first; how < first + CHANGES; how++) {

@@ -43,6 +43,7 @@ import { takenBugs } from './taken.js';
 import { turnBugs } from './taking-turns.js';
 import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
+import { changedReadBugs, unusualReadBugs } from './unusual-reads.js';
 import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
 import { versionFaults } from './versions.js';
 import { waitingBugs } from './waiting.js';
@@ -111,6 +112,8 @@ export const classes = {
   caches: cacheBugs,
   randomReads: randomBugs,
   letters: letterBugs,
+  unusualReads: unusualReadBugs,
+  changedReads: changedReadBugs,
   assumedValues: valueAssumptions,
   assumedCallers: callerAssumptions,
   assumedLocks: lockAssumptions,
