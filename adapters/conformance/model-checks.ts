@@ -136,7 +136,7 @@ const READ = [items, items, readings, twins];
 /** Compares all rows with the model, and the results of some random reads. */
 const readsContent = async (state: State, snapshot: Snapshot, content: Rows, rule: string, count = 1) => {
   await readsRows(snapshot, content, rule);
-  // The same reads are made of several versions, so that a cache of earlier results is noticed.
+  // Reads several versions in the same way, to detect a cache of earlier results.
   await readsAnything({ snapshot, rows: content, collections: READ }, state.reads, count);
 };
 

@@ -57,7 +57,7 @@ interface Read {
 export interface Version {
   readonly snapshot: Snapshot;
   readonly rows: Rows;
-  /** The collections to read. Default: those of the random reads. */
+  /** The collections to read. Default: `collections`. */
   readonly collections?: readonly Collection[];
 }
 
@@ -88,7 +88,7 @@ interface Source extends Version {
   readonly collection: Collection;
   readonly documents: readonly Document[];
   /**
-   * The documents whose values the query contains. They are the same for each version, so that the same query is made of
+   * The documents whose values the query contains. They are the same for several versions, so that the same query reads
    * several versions.
    */
   readonly sample: readonly Document[];

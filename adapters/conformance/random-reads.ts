@@ -57,7 +57,7 @@ const readsRightly = ({ adapter, held }: Open, count: number, seed = SEED, limit
 
 /**
  * Makes one change after the other, and yields the adapter and the snapshots to read after each change. The versions keep
- * their places in the list, so that the same random reads are made of the same version again.
+ * their places in the list, so that the same random reads use the same version again.
  */
 async function* changes(target: AdapterUnderTest, instance: Instance, { adapter, held }: Open): AsyncGenerator<Open> {
   const [first, second] = [held[0]!.rows, held[1]!.rows];
@@ -141,7 +141,7 @@ export const describeRandomReads = (target: AdapterUnderTest): void => {
       'return what the reference returns, during a publication and after each kind of change',
       async () => {
         for await (const open of changes(target, instance, { adapter: instance.adapter, held })) {
-          // With the same seed each time, a cache of earlier results is noticed.
+          // The same seed each time detects a cache of earlier results.
           await readsRightly(open, EXAMPLES_PER_CHANGE, SEED, CHANGE_MS);
         }
       },
