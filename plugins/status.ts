@@ -1,4 +1,5 @@
 /** Serves `/status`, `/ready` and `/health`: the state of the service and the freshness of its data. */
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   ApiError,
   type ComponentState,
@@ -108,13 +109,22 @@ const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedCom
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),
 ];
 
+/** Maximum time for a check. Without a limit, a check that never ends would delay all requests for the status. */
+const CHECK_MS = 5000;
+const UNKNOWN = {
+  status: 'unknown',
+  message: 'This component cannot be checked right now.',
+  updated_at: null,
+} as const;
+
 const componentState = async (component: CheckedComponent, state: ServiceState) => {
   const { id } = component;
   try {
-    const { status, message, updated_at } = await component.check(state);
+    const late = delay(CHECK_MS, UNKNOWN, { ref: false });
+    const { status, message, updated_at } = await Promise.race([component.check(state), late]);
     return { id, status, message, updated_at };
   } catch {
-    return { id, status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null } as const;
+    return { id, ...UNKNOWN };
   }
 };
 

@@ -38,6 +38,9 @@ type OwnComponent = (typeof OWN_COMPONENTS)[number];
 export interface StatusComponent {
   readonly id: string;
   readonly replaces?: OwnComponent;
-  /** Checks the state of the component. Default: the check of the component that is named in `replaces`. */
+  /**
+   * Checks the state of the component. After 5 seconds, the state counts as unknown. Default: the check of the component
+   * that is named in `replaces`.
+   */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;
 }

@@ -3,9 +3,11 @@ import type { SharedCache } from '../contracts/cache.js';
 import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { PublicUrl } from '../edge/public-url.js';
+import { ApiError, errors } from '../errors.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { jsonRepresentation, Representation } from '../response/representation.js';
+import { withTimeout } from '../util/with-timeout.js';
 import { ofRoute } from './call-handler.js';
 
 export interface ServiceDependencies {
@@ -24,6 +26,9 @@ interface SharedResponse {
   readonly age: number;
   readonly representation: Representation;
 }
+
+/** All requests for a shared response wait for the same call of the handler, so the call must end. */
+const BUILD_MS = 10_000;
 
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 
@@ -61,7 +66,13 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
           ...SHARED_REQUEST,
         }),
       );
-    const { value, ageSeconds } = await cache.getOrBuild(pattern, sharedSeconds, () => ofRoute(route, build));
+    const late = () =>
+      new ApiError(errors.service_unavailable, undefined, {
+        cause: new Error(`The handler of ${pattern} did not respond within ${BUILD_MS} ms.`),
+      });
+    const { value, ageSeconds } = await cache.getOrBuild(pattern, sharedSeconds, () =>
+      withTimeout(ofRoute(route, build), BUILD_MS, late),
+    );
     const age = Math.floor(ageSeconds);
     const before = lastShared.get(route);
     if (before?.value === value && before.age === age) return before.representation;

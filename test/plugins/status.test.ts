@@ -171,7 +171,7 @@ describe('plugin status', () => {
       expect(await componentsOf(await plain({}, []))).to.include({ status: 'operational' });
     });
 
-    it('GET /status includes components of plugins, even if their check fails', async () => {
+    it('GET /status includes components of plugins, even if their check fails or never ends', async () => {
       const gauge = definePlugin({
         name: 'gauges',
         version: '1.0.0',
@@ -179,17 +179,19 @@ describe('plugin status', () => {
         components: [
           { id: 'gauges', check: () => ({ status: 'degraded', message: 'Two are silent.', updated_at: null }) },
           { id: 'radio', check: () => Promise.reject(new Error('secret.host refused')) },
+          { id: 'relay', check: () => new Promise(() => undefined) },
         ],
         routes: () => [],
       });
       const impaired = await plain({ plugins: [{ plugin: gauge }] });
       const document = (await impaired.get('/openapi.json')).json;
       const { components } = await componentsOf(impaired);
-      const ids = ['api', 'storage', 'gauges', 'radio'];
+      const ids = ['api', 'storage', 'gauges', 'radio', 'relay'];
       expect(components.map(({ id }: { id: string }) => id)).to.deep.equal(ids);
       expect(components.slice(2)).to.deep.equal([
         { id: 'gauges', status: 'degraded', message: 'Two are silent.', updated_at: null },
         { id: 'radio', status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null },
+        { id: 'relay', status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null },
       ]);
       expect(document.components.schemas.Status.properties.components.items.properties.id.enum).to.deep.equal(ids);
     });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { MemoryCache } from '../../../core/cache/memory-cache.js';
 import { type ServiceRoute, type ServiceState, serviceRoute } from '../../../core/contracts/plugin.js';
+import { systemClock } from '../../../core/contracts/runtime.js';
 import { serviceResponses } from '../../../core/routes/service-response.js';
 
 describe('sharedResponse()', () => {
@@ -31,5 +32,24 @@ describe('sharedResponse()', () => {
     const third = await read();
     expect(third.identity.head).to.include('Age: 0');
     expect([third.identity.etag === first.identity.etag, calls]).to.deep.equal([false, 2]);
+  });
+
+  it('rejects with a 503 if the handler does not end, and calls it again for the next request', async function () {
+    this.timeout(20_000);
+    const state = { read: () => ({}) as ServiceState };
+    const cache = new MemoryCache();
+    const { sharedResponse } = serviceResponses({ publicUrlOf: () => '', cache, clock: systemClock, state });
+    let calls = 0;
+    const route = serviceRoute({
+      path: '/state',
+      operationId: 'getState',
+      summary: 'The state',
+      sharedSeconds: 60,
+      response: { description: 'The state.', schema: { type: 'object' }, example: {} },
+      handler: () => (++calls === 1 ? new Promise<object>(() => undefined) : Promise.resolve({})),
+    }) as ServiceRoute;
+    const [first] = await Promise.allSettled([sharedResponse('/state', route)]);
+    expect(first).to.have.nested.property('reason.kind.code', 'service_unavailable');
+    expect((await sharedResponse('/state', route)).identity.status).to.equal(200);
   });
 });
