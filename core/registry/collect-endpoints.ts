@@ -56,6 +56,7 @@ const MOUNT: Members = {
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',
+  isImmutable: 'function?',
   frontPage: 'function?',
   requestHeaders: 'list?',
   exposedHeaders: 'list?',

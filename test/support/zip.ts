@@ -1,4 +1,6 @@
+import { buffer } from 'node:stream/consumers';
 import { crc32, deflateRawSync } from 'node:zlib';
+import { fromBuffer } from 'yauzl';
 
 export const zipOf = (files: Readonly<Record<string, string>>, isStored = false): Buffer => {
   const locals: Buffer[] = [];
@@ -60,3 +62,24 @@ export const workbook = (rows: readonly (readonly (string | number | bigint | Da
     'xl/worksheets/sheet1.xml': `<worksheet xmlns="${MAIN}"><sheetData>${lines.join('')}</sheetData></worksheet>`,
   });
 };
+
+/** Reads a ZIP archive, and checks the CRC-32 of each file. */
+export const entriesOf = (archive: Buffer): Promise<{ name: string; bytes: Buffer }[]> =>
+  new Promise((resolve, reject) => {
+    fromBuffer(archive, { lazyEntries: true }, (error, zip) => {
+      if (error) return reject(error);
+      const entries: { name: string; bytes: Buffer }[] = [];
+      zip.on('error', reject);
+      zip.on('end', () => resolve(entries));
+      zip.on('entry', (entry) => {
+        zip.openReadStream(entry, async (failure, stream) => {
+          if (failure) return reject(failure);
+          const bytes = await buffer(stream);
+          if (crc32(bytes) !== entry.crc32) return reject(new Error(`${entry.fileName} has a wrong CRC-32`));
+          entries.push({ name: entry.fileName, bytes });
+          zip.readEntry();
+        });
+      });
+      zip.readEntry();
+    });
+  });

@@ -45,4 +45,8 @@ export const keepInAddress = (choices) => {
 };
 
 /** @param {string | null} list */
-export const listIn = (list) => (list ?? '').split(',').filter(Boolean);
+export const listIn = (list) =>
+  (list ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);

@@ -14,18 +14,22 @@ const roundTicks = (low, high, count) => {
   return { ticks, digits };
 };
 
-/** Distances between value ticks, in pixels. */
-const [WIDE_STEP, NARROW_STEP] = [48, 18];
+/** Distances between value ticks in pixels, widest first. */
+const STEPS = /** @type {const} */ ([48, 36, 27, 18]);
 const LEAST_TICKS = 4;
 
 /**
  * A step is 2 or 2.5 times the next smaller one, so a chart can have less than half of the ticks that fit. If it has
- * fewer than 4, the ticks can be closer together.
+ * fewer than 4, the ticks are closer together.
  * @param {number} low @param {number} high @param {number} height of the plot, in pixels
  */
 export const valueTicks = (low, high, height) => {
-  const wide = roundTicks(low, high, Math.max(3, Math.floor(height / WIDE_STEP)));
-  return wide.ticks.length >= LEAST_TICKS ? wide : roundTicks(low, high, Math.floor(height / NARROW_STEP));
+  let found = roundTicks(low, high, Math.floor(height / STEPS[0]));
+  for (const step of STEPS.slice(1)) {
+    if (found.ticks.length >= LEAST_TICKS) break;
+    found = roundTicks(low, high, Math.floor(height / step));
+  }
+  return found;
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

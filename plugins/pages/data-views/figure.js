@@ -110,14 +110,20 @@ const hashOf = (figure) => {
   return addressOf(parts, query);
 };
 
+/** Origins that may embed figures. Empty if figures cannot be embedded. */
+const embeds = () => document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
+
+/** @param {string} title @param {string | undefined} figure */
+const embedText = (title, figure) => {
+  const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const address = `${location.origin}${location.pathname.replace(/\/$/, '')}/embed${hashOf(figure)}`;
+  return `<iframe src="${address.replaceAll('&', '&amp;')}" title="${quoted}" width="100%" height="560" style="border:0"></iframe>`;
+};
+
 /** @param {string} title @param {Picture | undefined} picture @param {string | undefined} figure */
 const embedCode = (title, picture, figure) => {
-  const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
+  const origins = embeds();
   if (origins === '') return null;
-  const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-  const address = () => `${location.origin}${location.pathname.replace(/\/$/, '')}/embed${hashOf(figure)}`;
-  const text = () =>
-    `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="100%" height="560" style="border:0"></iframe>`;
   const code = h('code');
   const needsKey = anonymousLimits === '';
   const note = [
@@ -128,13 +134,25 @@ const embedCode = (title, picture, figure) => {
   return h(
     'details',
     // The code is updated each time the user opens it, because the address depends on the current choices.
-    { ontoggle: () => code.replaceChildren(text()) },
+    { ontoggle: () => code.replaceChildren(embedText(title, figure)) },
     h('summary', 'Embed'),
     h('p', { class: 'muted' }, note.filter(Boolean).join(' ')),
     h('pre', { tabindex: '0' }, code),
-    copyButton(text, 'Copy embed'),
   );
 };
+
+/** @param {Picture} picture @param {Shown} shown */
+const saveBoth = async (picture, shown) => {
+  const [{ drawPicture }, { zipOf }] = await Promise.all([import('./picture.js'), import('./zip.js')]);
+  const files = [
+    { name: `${picture.file}.png`, blob: await drawPicture(picture, 'png') },
+    { name: shown.file, blob: csvBlob(shown) },
+  ];
+  save(await zipOf(files), `${picture.file}.zip`);
+};
+
+/** @param {Shown} shown */
+const csvBlob = (shown) => new Blob([shown.text()], { type: 'text/csv' });
 
 /** @param {Picture} picture @param {'png' | 'svg'} format */
 const savePicture = async (picture, format) => {
@@ -154,10 +172,10 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     'div',
     { class: 'tools' },
     copyButton(() => `${location.href.replace(/#.*/, '')}${hashOf(figure)}`, 'Copy link'),
+    embeds() === '' || title === undefined ? null : copyButton(() => embedText(title, figure), 'Copy embed'),
     ...(picture ? pictureButtons(picture) : []),
-    ...(shown
-      ? workButton('CSV: as shown', async () => save(new Blob([shown.text()], { type: 'text/csv' }), shown.file))
-      : []),
+    ...(shown ? workButton('CSV: as shown', async () => save(csvBlob(shown), shown.file)) : []),
+    ...(picture && shown ? workButton('PNG and CSV', () => saveBoth(picture, shown)) : []),
     ...sources.flatMap(({ label, target, file }) =>
       file === undefined || shown
         ? []
@@ -239,9 +257,14 @@ export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...be
 /** @param {{ title: string, note: Child, chart: HTMLElement }} options */
 export const changingFigure = ({ title, note, chart }) => {
   const place = h('div');
+  const element = figureOf({ title, note }, chart, place);
   return {
-    element: figureOf({ title, note }, chart, place),
-    /** @template Row @param {Omit<Below<Row>, 'title'>} below */
-    show: (below) => replaceContent(place, belowChart({ title, ...below })),
+    element,
+    /** @template Row @param {Omit<Below<Row>, 'title'> & { title?: string }} below */
+    show: ({ title: changed = title, ...below }) => {
+      const heading = element.querySelector('h2');
+      if (heading) heading.textContent = changed;
+      replaceContent(place, belowChart({ title: changed, ...below }));
+    },
   };
 };

@@ -107,7 +107,7 @@ const aboutFigures = (parts) =>
 /** @param {readonly string[]} ignored */
 const ignoredNote = (ignored) => {
   const names = ignored.map((name) => `“${name}”`).join(', ');
-  const text = `The address contains ${names}, which this view cannot filter by. All other filters apply.`;
+  const text = `The address contains ${names}, which this view does not know. All other choices apply.`;
   return names === '' ? null : h('p', { role: 'alert' }, text);
 };
 

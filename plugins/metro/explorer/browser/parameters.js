@@ -1,4 +1,4 @@
-import { keepInAddress, setChoices } from '../../../pages/data-views/address.js';
+import { keepInAddress, listIn, setChoices } from '../../../pages/data-views/address.js';
 
 /** Parameters of the addresses of each view. All views accept `figure`. @type {Readonly<Record<string, string>>} */
 const PARAMETERS = {
@@ -9,6 +9,15 @@ const PARAMETERS = {
   'one series': 'years',
 };
 
+/**
+ * Parameters with several values, and the values that they accept.
+ * @type {Readonly<Record<string, Readonly<Record<string, RegExp>>>>}
+ */
+const LISTS = {
+  markets: { state: /^[A-Z]{2}$/i, signal: /^(?:expand|hold|contract)$/i, grade: /^[ABCDF]$/i },
+  compare: { m: /./, s: /./ },
+};
+
 /** @type {ReadonlyMap<string, string>} */
 const SORTS = new Map([
   ['forecast_12m', 'forecast'],
@@ -16,21 +25,50 @@ const SORTS = new Map([
   ['risk_score', 'grade'],
 ]);
 
+/** @param {string} name @param {string} value */
+const cased = (name, value) => {
+  if (name === 'signal') return value.toLowerCase();
+  return name === 'state' || name === 'grade' ? value.toUpperCase() : value;
+};
+
+/**
+ * Joins the values of repeated parameters, and removes values that the view does not have. Returns these values.
+ * @param {string} view @param {URLSearchParams} query
+ */
+const readLists = (view, query) => {
+  /** @type {string[]} */
+  const unknown = [];
+  /** @type {Record<string, string>} */
+  const lists = {};
+  for (const [name, valid] of Object.entries(LISTS[view] ?? {})) {
+    const given = query.getAll(name);
+    const values = listIn(given.join()).map((value) => cased(name, value));
+    const kept = [...new Set(values)].filter((value) => valid.test(value));
+    unknown.push(...values.filter((value) => !valid.test(value)).map((value) => `${name}=${value}`));
+    if (given.length > 0 && given.join('&') !== kept.join()) lists[name] = kept.join();
+  }
+  return { unknown, lists };
+};
+
 /**
  * Replaces the API's names of parameters, such as `risk_score`, by the names in the view, also in the address. Returns
- * the parameters that the view does not have.
+ * the parameters and values that the view does not have.
  * @param {string} view @param {URLSearchParams} query
  */
 export const readParameters = (view, query) => {
   const known = new Set(`figure ${PARAMETERS[view] ?? ''}`.split(' '));
   /** @type {Record<string, string | null>} */
   const renamed = {};
-  const grade = query.get('risk_score');
-  if (grade !== null && known.has('grade')) Object.assign(renamed, { grade, risk_score: null });
+  if (query.has('risk_score') && known.has('grade')) {
+    for (const grade of query.getAll('risk_score')) query.append('grade', grade);
+    Object.assign(renamed, { grade: query.getAll('grade').join(), risk_score: null });
+  }
+  const { unknown, lists } = readLists(view, query);
+  Object.assign(renamed, lists);
   const [, sign = '', column = ''] = /^(-?)(.+)$/.exec(query.get('sort') ?? '') ?? [];
   const key = SORTS.get(column);
   if (key !== undefined && view === 'markets') renamed['sort'] = `${sign}${key}`;
   setChoices(query, renamed);
   if (Object.keys(renamed).length > 0) keepInAddress(renamed);
-  return [...new Set(query.keys())].filter((name) => !known.has(name));
+  return [...[...new Set(query.keys())].filter((name) => !known.has(name)), ...unknown];
 };

@@ -1,7 +1,7 @@
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
-import { chartFigure, dataTools } from '../../../pages/data-views/figure.js';
+import { changingFigure, dataTools } from '../../../pages/data-views/figure.js';
 import { latestOf } from '../../../pages/data-views/latest.js';
 import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson, Problem } from '../../../pages/shared/api.js';
@@ -132,29 +132,39 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   });
   const place = h('div');
   const next = latestOf(signal);
-  const show = () => place.replaceChildren(chart(options(), next()));
+  const show = () => {
+    const from = lastYears(dates, years);
+    const isWhole = from === undefined || from <= `${dates[0]}`;
+    const shown = isWhole ? rows : rows.filter(({ period_start }) => period_start >= from);
+    place.replaceChildren(chart(options(), next()));
+    figure.show({
+      title: isWhole ? 'All observations' : `Observations of the last ${years} years`,
+      picture: {
+        title: findingOf(series, rows),
+        file: source.file,
+        options,
+        credits: () => [creditOf(series), ...(series.notes ? [series.notes] : []), location.href],
+      },
+      publishers: [series.source],
+      sources: [isWhole ? source : { ...source, target: `${source.target}&since=${from}` }],
+      table: {
+        rows: shown.toReversed(),
+        columns: [column('Date', (row) => row.period_start), numbers('Value', ({ value }) => value, exact)],
+      },
+    });
+  };
   const span = spanChoice(years, dates, (chosen) => {
     years = chosen;
     keepInAddress({ years: String(years) });
     show();
   });
-  show();
-  return chartFigure({
-    title: 'All observations',
+  const figure = changingFigure({
+    title: 'Observations',
+    note: '',
     chart: h('div', h('div', { class: 'switches' }, span), place),
-    picture: {
-      title: series.title,
-      file: source.file,
-      options,
-      credits: () => [creditOf(series), ...(series.notes ? [series.notes] : []), location.href],
-    },
-    publishers: [series.source],
-    sources: [source],
-    table: {
-      rows: rows.toReversed(),
-      columns: [column('Date', (row) => row.period_start), numbers('Value', ({ value }) => value, exact)],
-    },
   });
+  show();
+  return figure.element;
 };
 
 /** @param {Series} series @param {readonly Observation[]} rows */

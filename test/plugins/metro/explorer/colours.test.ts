@@ -109,9 +109,25 @@ describe('the colours of the explorer', () => {
   }
 });
 
-const { scaleOf } = await pageModules('metro/explorer/browser/markets/scales');
+const { fillsOf, scaleOf } = await pageModules('metro/explorer/browser/markets/scales');
 const labels = (measure: string, values: readonly unknown[]): string[] =>
   scaleOf(measure, values).steps.map(({ label }: { label: string }) => label);
+
+describe('fillsOf(size)', () => {
+  it('gives the patterns of each drawing different ids', () => {
+    const made = { setAttribute: () => undefined, append: () => undefined, children: [] };
+    const { document } = globalThis as { document?: unknown };
+    Object.assign(globalThis, { document: { createElementNS: () => ({ ...made }) } });
+    try {
+      const [one, other] = [fillsOf(4), fillsOf(4)];
+      expect(one.fill('none')).to.match(/^url\(#fill-none-\d+\)$/);
+      expect(one.fill('none')).not.to.equal(other.fill('none'));
+      expect(one.fill('grade-1')).to.equal('var(--grade-1)');
+    } finally {
+      Object.assign(globalThis, { document });
+    }
+  });
+});
 
 describe('scaleOf(measure, values)', () => {
   it('has classes of equal width around zero, with open ends, and always a class without an index', () => {

@@ -23,6 +23,7 @@ import { request } from '../../../support/http-client.js';
 import { LABEL_PROBLEMS } from '../../../support/page-files.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey, startTestApp, type TestApp } from '../../../support/test-app.js';
+import { entriesOf } from '../../../support/zip.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 const FRAMER = 'https://example.org';
@@ -257,8 +258,14 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('#by-grade').inputValue()).to.equal('A');
     expect(await addressOf(page)).to.match(/#\/markets\?state=GA&sort=-last&limit=5&grade=A$/);
     expect(await page.locator('main .head [role=alert]').innerText()).to.equal(
-      'The address contains “limit”, which this view cannot filter by. All other filters apply.',
+      'The address contains “limit”, which this view does not know. All other choices apply.',
     );
+    await view('markets?risk_score=A, b&signal=hold&signal=expand&state=GA&state=ZZZ');
+    expect(await addressOf(page)).to.match(/#\/markets\?signal=hold,expand&state=GA&grade=A,B$/);
+    expect(await page.locator('#by-grade').inputValue()).to.equal('A,B');
+    expect(await page.locator('#by-signal option:checked').innerText()).to.equal('hold, expand');
+    expect(await page.locator('main .head [role=alert]').innerText()).to.contain('“state=ZZZ”');
+    expect(await page.locator('h1').innerText()).not.to.contain('No ');
     await view('movers?state=GA&signal=hold');
     expect(await page.locator('main .head [role=alert]').innerText()).to.contain('“state”, “signal”');
     await view('series/UNRATE?years=5&figure=x');
@@ -752,6 +759,10 @@ describe('the explorer in Chromium', () => {
     const png = await saved('PNG');
     expect(png.subarray(1, 4).toString()).to.equal('PNG');
     expect(png.readUInt32BE(16)).to.equal(2400);
+    const both = await saved('PNG and CSV');
+    const entries = (await entriesOf(both)).map(({ name, bytes }) => [name.split('.').at(-1), bytes.toString()]);
+    expect(entries.map(([extension]) => extension)).to.deep.equal(['png', 'csv']);
+    expect(entries[1]?.[1]).to.match(/^date,"Atlanta, GA","Houston, TX",/);
     const wide = (await page.evaluate(`(async () => {
       const { textWidth, wrap } = await import('/explore/pages/data-views/svg.js');
       const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
@@ -939,7 +950,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
     expect(copied).to.match(
-      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="House prices: Atlanta"/,
+      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="House prices in Atlanta/,
     );
     await page.goto(`${app.origin}/explore/embed${address}`);
     await page.locator('.plot svg').waitFor();

@@ -125,18 +125,20 @@ describe('the title of a comparison', () => {
     ],
   };
   for (const [real, expected] of [
-    [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%)'],
+    [[], 'Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) since 2025 Q1'],
     [
       ['Austin, TX', 'Unemployment'],
-      'From 2025 Q1 to 2025 Q4, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) in real terms',
+      'Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) in real terms from 2025 Q1 to 2025 Q4',
     ],
     [
       ['Austin, TX'],
-      'From 2025 Q1 to 2025 Q4, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0% in real terms)',
+      'Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0% in real terms) from 2025 Q1 to 2025 Q4',
     ],
   ] as const) {
     it(`says which lines are in real terms: ${real.join() || 'none'}`, () =>
-      expect(comparisonFinding(options, 'rebased', new Set(real))).to.equal(expected));
+      expect(comparisonFinding(options, { show: 'rebased', realLabels: new Set(real), isPrices: false })).to.equal(
+        expected,
+      ));
   }
 
   const lineOf = (label: string, values: readonly (number | null)[]) => ({ label, values });
@@ -145,24 +147,24 @@ describe('the title of a comparison', () => {
     [
       'the period that all lines have in common',
       [lineOf('A', [100, 110, 121, 121]), lineOf('B', [null, 100, 105, null])],
-      'From 2024 Q2 to 2024 Q3, A rose most (+10.0%) and B least (+5.0%)',
+      'A rose most (+10.0%) and B least (+5.0%) from 2024 Q2 to 2024 Q3',
     ],
     [
       'lines with gaps at the ends of the common period',
       [lineOf('A', [100, null, 121, 130]), lineOf('B', [null, 100, 105, 110])],
-      'Since 2024 Q3, A rose most (+7.4%) and B least (+4.8%)',
+      'A rose most (+7.4%) and B least (+4.8%) since 2024 Q3',
     ],
     [
       'falls only',
       [lineOf('A', [100, 100, 100, 99]), lineOf('B', [100, 100, 100, 90])],
-      'Since 2024 Q1, A fell least (−1.0%) and B most (−10.0%)',
+      'A fell least (−1.0%) and B most (−10.0%) since 2024 Q1',
     ],
     [
       'equal changes',
       [lineOf('A', [100, 100, 100, 105]), lineOf('B', [10, 10, 10, 10.5])],
-      'Since 2024 Q1, all rose 5.0%',
+      'All rose 5.0% since 2024 Q1',
     ],
-    ['a single line', [lineOf('A', [100, 100, 100, 98])], 'Since 2024 Q1, A fell 2.0%'],
+    ['a single line', [lineOf('A', [100, 100, 100, 98])], 'A fell 2.0% since 2024 Q1'],
     [
       'lines without a common period',
       [lineOf('A', [100, 105, null, null]), lineOf('B', [null, null, 100, 90])],
@@ -170,20 +172,41 @@ describe('the title of a comparison', () => {
     ],
   ] as const) {
     it(`describes ${name}: ${expected}`, () =>
-      expect(comparisonFinding({ dates, lines }, 'rebased', new Set())).to.equal(expected));
+      expect(comparisonFinding({ dates, lines }, { show: 'rebased', realLabels: new Set(), isPrices: false })).to.equal(
+        expected,
+      ));
   }
 
   const rate = { ...lineOf('UNRATE', [null, 0.1, 0.4, 0.4]), text: String };
   for (const [name, lines, expected] of [
-    ['a rate in percentage points', [rate], 'In the year to 2024 Q4, UNRATE changed by +0.4 pp'],
+    ['a rate in percentage points', [rate], 'UNRATE changed by +0.4 pp in the year to 2024 Q4'],
     [
       'the lines in percent, if others are in percentage points',
       [lineOf('A', [2, 2, 2, 3]), rate],
-      'In the year to 2024 Q4, A rose 3.0%',
+      'A rose 3.0% in the year to 2024 Q4',
     ],
   ] as const) {
     it(`describes ${name}: ${expected}`, () =>
-      expect(comparisonFinding({ dates, lines }, 'change', new Set())).to.equal(expected));
+      expect(comparisonFinding({ dates, lines }, { show: 'change', realLabels: new Set(), isPrices: false })).to.equal(
+        expected,
+      ));
+  }
+
+  for (const [lines, expected] of [
+    [
+      [lineOf('A', [100, 100, 100, 110]), lineOf('B', [100, 100, 100, 105]), lineOf('C', [100, 100, 100, 98])],
+      'House prices rose most in A (+10.0%) and fell most in C (−2.0%) since 2024 Q1',
+    ],
+    [[lineOf('A', [100, 100, 100, 110])], 'House prices in A rose 10.0% since 2024 Q1'],
+    [
+      [lineOf('A', [100, 100, 100, 110]), lineOf('B', [10, 10, 10, 11])],
+      'House prices rose 10.0% in all since 2024 Q1',
+    ],
+  ] as const) {
+    it(`names house prices if it compares nothing else: ${expected}`, () =>
+      expect(comparisonFinding({ dates, lines }, { show: 'rebased', realLabels: new Set(), isPrices: true })).to.equal(
+        expected,
+      ));
   }
 });
 

@@ -5,13 +5,17 @@ import { h } from '../../../../pages/shared/dom.js';
 import { creditOf } from '../catalog.js';
 import { compareCalls } from '../data-calls.js';
 import { PRICES } from '../index-data.js';
+import { NO_FINDING } from './finding.js';
 import { comparisonFile, namesOf } from './names.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 /** @import { Series } from '../../../client/api-types.js' */
 /** @import { Choices, Member } from './members.js' */
 
-/** @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined }} Comparison */
+/**
+ * @typedef {{ members: readonly Member[], title: string, options: ChartOptions, nationSource: string | undefined }}
+ *   Comparison `title`: the finding
+ */
 
 /** @param {readonly Member[]} members @param {(member: Member) => void} onremove */
 export const chipsOf = (members, onremove) =>
@@ -41,7 +45,7 @@ const seriesShown = ({ m, s, real }, { index, macros, nationSource }) => [
  * @param {{ index: Series | undefined, macros: readonly Series[] }} series
  * @param {AbortSignal} signal
  */
-export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
+export const comparisonFigure = ({ members, title, options, nationSource }, chosen, { index, macros }, signal) => {
   if (options.lines.length === 0) {
     const advice =
       members.length === 0
@@ -68,7 +72,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
     table: linesTable(options, 'Quarter'),
     shown: { file: `${file}.csv`, text: () => linesCsv(options, 'date') },
     picture: {
-      title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
+      title: title === NO_FINDING ? `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}` : title,
       file,
       options: () => options,
       credits: () => [shown.map(creditOf).join('; '), ...(index?.notes ? [index.notes] : []), location.href],

@@ -2,6 +2,9 @@ import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 
+/** Title if no two values of the lines can be compared. */
+export const NO_FINDING = 'Compare markets and series';
+
 export const QUESTION = 'How do markets and series compare over time?';
 
 /**
@@ -30,8 +33,12 @@ const verbsOf = (most, least) => {
   return ['rose most', least < 0 ? 'fell most' : 'least'];
 };
 
-/** @param {ChartOptions} options @param {import('./members.js').Show} show @param {ReadonlySet<string>} realLabels */
-export const findingOf = (options, show, realLabels) => {
+/**
+ * @param {ChartOptions} options
+ * @param {{ show: import('./members.js').Show, realLabels: ReadonlySet<string>, isPrices: boolean }} shown `isPrices`:
+ *   whether all lines are house prices
+ */
+export const findingOf = (options, { show, realLabels, isPrices }) => {
   const isReal = options.lines.every(({ label }) => realLabels.has(label));
   const text = (/** @type {{ value: number, label: string, inPoints: boolean }} */ { value, label, inPoints }) =>
     `${(show === 'nation' || inPoints ? points : percent)(value, 1)}${!isReal && realLabels.has(label) ? ' in real terms' : ''}`;
@@ -43,16 +50,20 @@ export const findingOf = (options, show, realLabels) => {
     .toSorted((a, b) => b.value - a.value);
   const [best, worst] = [ends[0], ends.at(-1)];
   const isCompared = best && worst && (show !== 'rebased' || best.first.date !== best.last.date);
-  if (!isCompared) return 'Compare markets and series';
-  const [start, end] = [quarter(best.first.date), quarter(best.last.date)];
+  if (!isCompared) return NO_FINDING;
+  const [start, last] = [quarter(best.first.date), quarter(best.last.date)];
   // Values in real terms can end before the newest index, so their sentence names the last quarter.
   const since =
-    realLabels.size === 0 && ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
-  const when = show === 'rebased' ? since : `In the year to ${end}`;
+    realLabels.size === 0 && ends.every(({ isNewest }) => isNewest) ? `since ${start}` : `from ${start} to ${last}`;
+  const when = show === 'rebased' ? since : `in the year to ${last}`;
   const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
   const moved = show === 'nation' || best.inPoints ? `changed by ${text(best)}` : moveOf(best.value, PAST_MOVES);
-  if (best === worst) return `${when}, ${best.short} ${moved}${than}`;
-  if (text(best) === text(worst)) return `${when}, all ${moved}${than}`;
+  const end = `${than} ${when}`;
+  if (best === worst) return `${isPrices ? 'House prices in ' : ''}${best.short} ${moved}${end}`;
+  if (text(best) === text(worst))
+    return `${isPrices ? 'House prices' : 'All'} ${moved}${isPrices ? ' in all' : ''}${end}`;
   const [first, second] = verbsOf(best.value, worst.value);
-  return `${when}, ${best.short} ${first} (${text(best)}) and ${worst.short} ${second} (${text(worst)})${than}`;
+  return isPrices
+    ? `House prices ${first} in ${best.short} (${text(best)}) and ${second} in ${worst.short} (${text(worst)})${end}`
+    : `${best.short} ${first} (${text(best)}) and ${worst.short} ${second} (${text(worst)})${end}`;
 };

@@ -7,7 +7,7 @@ import { quarter } from '../../../../pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
 import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
-import { findingOf, QUESTION } from './finding.js';
+import { findingOf, NO_FINDING, QUESTION } from './finding.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
 import { namesOf } from './names.js';
 import { optionsOf } from './options.js';
@@ -68,7 +68,7 @@ export const compareView = async (_parameters, signal, query) => {
   const figure = h('div');
   const next = latestOf(signal);
   let isShown = false;
-  let title = 'Compare markets and series';
+  let title = NO_FINDING;
   let name = 'Compare';
   const load = async () => {
     const members = await offer.members(chosen);
@@ -82,13 +82,15 @@ export const compareView = async (_parameters, signal, query) => {
       };
       chips.replaceChildren(...chipsOf(comparison.members, remove));
       controls.update();
-      title = findingOf(comparison.options, chosen.show, comparison.realLabels);
+      title = findingOf(comparison.options, { ...comparison, show: chosen.show, isPrices: chosen.s.length === 0 });
       name = `Compare ${namesOf(comparison.members)}`.trim();
       if (isShown) {
         retitle(title, QUESTION);
         nameTab(name);
       }
-      figure.replaceChildren(comparisonFigure(comparison, chosen, { index, macros: offer.macros }, shown));
+      figure.replaceChildren(
+        comparisonFigure({ ...comparison, title }, chosen, { index, macros: offer.macros }, shown),
+      );
     });
   const choose = (/** @type {Partial<Choices>} */ change) => {
     Object.assign(chosen, change);

@@ -1,4 +1,4 @@
-import { addressOf } from '../../../../pages/data-views/address.js';
+import { addressOf, listIn } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { counted, quarter } from '../../../../pages/shared/format.js';
@@ -12,7 +12,8 @@ import { lastQuarterOf } from './runs.js';
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
- *   years: boolean, run: number }} Choices `run`: index of the run, or -1 without runs
+ *   years: boolean, run: number }} Choices `state`, `signal`, `grade`: values separated by commas; `run`: index of the
+ *   run, or -1 without runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */
@@ -67,16 +68,19 @@ export const choicesOf = (query, runs) => {
 
 /** @param {Row} row @param {Choices} chosen */
 export const matches = ({ name, signal, grade }, chosen) =>
-  (chosen.state === '' || statesOf(name).includes(chosen.state)) &&
-  (chosen.signal === '' || signal === chosen.signal) &&
-  (chosen.grade === '' || grade === chosen.grade);
+  (chosen.state === '' || statesOf(name).some((code) => listIn(chosen.state).includes(code))) &&
+  (chosen.signal === '' || listIn(chosen.signal).includes(signal ?? '')) &&
+  (chosen.grade === '' || listIn(chosen.grade).includes(grade ?? ''));
 
 /**
  * @param {string} name @param {string} label @param {readonly (readonly [string, string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
-const filter = (name, label, options, value, onchange) =>
-  h('div', ...labelledSelect(`by-${name}`, label, [['', 'All'], ...options], value, onchange));
+const filter = (name, label, options, value, onchange) => {
+  // An address can contain several values. The field then shows them as one option.
+  const several = value.includes(',') ? [/** @type {const} */ ([value, value.replaceAll(',', ', ')])] : [];
+  return h('div', ...labelledSelect(`by-${name}`, label, [['', 'All'], ...several, ...options], value, onchange));
+};
 
 /** @param {readonly string[]} names @returns {(readonly [string, string])[]} */
 const same = (names) => names.map((name) => [name, name]);

@@ -30,7 +30,7 @@ const yearOf = (measure, run) => `Year to ${quarter(measure === 'last' ? lastQua
  * @param {Parameters<typeof valuesByYear>[2]} options.forecastsOf @param {AbortSignal} options.signal
  */
 export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, slider, forecastsOf, signal }) => {
-  const place = h('div', { class: 'each-year' });
+  const place = h('div', { class: 'each-year scroll' });
   const next = latestOf(signal);
   const toggle = checkBox('each', 'A map for each year', chosen.years, (years) => choose({ years }));
   const section = h(
@@ -67,7 +67,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
         h('p', { class: 'meaning muted' }, ...(colour === 'last' ? [] : basisNote(reconstructed.length, years.length))),
         h('ul', { class: 'legend' }, ...maps.legend),
         maps.element,
-        sourceRow([origin.source, modelOf(colour, loaded.runs.at(-1))], saved),
+        sourceRow([origin.source, ...years.map(({ run }) => modelOf(colour, run))], saved),
       );
       drawn = colour;
     });

@@ -85,7 +85,8 @@ let drawings = 0;
  */
 export const fillsOf = (size) => {
   drawings += 1;
-  const id = (/** @type {string} */ name) => `fill-${name}-${drawings}`;
+  const drawing = drawings;
+  const id = (/** @type {string} */ name) => `fill-${name}-${drawing}`;
   const patterns = Object.entries(PATTERNS).map(([name, draw]) =>
     svg('pattern', { id: id(name), width: size, height: size, patternUnits: 'userSpaceOnUse' }, ...draw(size)),
   );

@@ -1,4 +1,5 @@
-import { day, direction, exact, PAST_MOVES, quarter, share } from '../../../../pages/shared/format.js';
+import { listIn } from '../../../../pages/data-views/address.js';
+import { day, direction, exact, list, PAST_MOVES, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
 import { plainName, STATES } from '../search.js';
@@ -41,12 +42,17 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
 
 /** @typedef {Record<'q' | 'state' | 'signal' | 'grade', string>} Filters */
 
+/** @param {readonly string[]} words */
+const either = (words) => new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
+
 /** @param {Filters} chosen */
-const stateText = ({ state }) => state && ` in ${STATES.get(state) ?? state}`;
+const stateText = ({ state }) => state && ` in ${either(listIn(state).map((code) => STATES.get(code) ?? code))}`;
 
 /** @param {Filters} chosen */
 const wantedText = ({ signal, grade }) =>
-  [grade && `grade ${grade}`, signal && `the signal “${signal}”`].filter(Boolean).join(' and ');
+  [grade && `grade ${either(listIn(grade))}`, signal && `the signal ${either(listIn(signal).map((one) => `“${one}”`))}`]
+    .filter(Boolean)
+    .join(' and ');
 
 /** @param {Filters} chosen */
 const groupText = (chosen) => {
@@ -136,21 +142,37 @@ const oneGrade = (rules, records, grade) =>
  */
 export const gradesText = ({ grade, colour }, run, records) => {
   const rules = run?.rules ?? null;
-  if (grade !== '') return oneGrade(rules, records, grade);
+  if (grade !== '')
+    return listIn(grade)
+      .map((one) => oneGrade(rules, records, one))
+      .join(' ');
   return colour === 'grade' ? allGrades(rules, records) : '';
 };
 
+/** @param {readonly Run[]} runs */
+const runsText = (runs) => {
+  const models = [...new Set(runs.map(({ model_version }) => model_version))];
+  const vintages = [...new Set(runs.flatMap(({ vintage }) => vintage ?? []))];
+  const reconstructed = runs.filter(({ basis }) => basis === 'reconstructed').length;
+  return [
+    ...models.map((model) => {
+      const days = runs.filter(({ model_version }) => model_version === model).map(({ run_at }) => day(run_at));
+      return `run${days.length === 1 ? '' : 's'} of ${list(days)} by ${model}`;
+    }),
+    ...(vintages.length > 0 ? [`vintage${vintages.length === 1 ? '' : 's'} of ${list(vintages)}`] : []),
+    ...(runs.length > 1 && reconstructed > 0
+      ? [`${reconstructed === runs.length ? 'all' : exact(reconstructed)} reconstructed`]
+      : []),
+  ];
+};
+
 /**
- * @param {import('../../../client/api-types.js').Series | undefined} series @param {Run | undefined} run
+ * @param {import('../../../client/api-types.js').Series | undefined} series @param {readonly Run[]} runs all runs shown
  * @param {string} until
  */
-export const factsText = (series, run, until) => {
+export const factsText = (series, runs, until) => {
   const adjusted = series?.seasonal_adjustment === 'NSA' ? ', not seasonally adjusted' : '';
-  return [
-    series && `${series.title}: ${series.units}${adjusted}, up to ${quarter(until)}`,
-    run && `run of ${day(run.run_at)} by ${run.model_version}`,
-    run?.vintage && `vintage of ${run.vintage}`,
-  ]
+  return [series && `${series.title}: ${series.units}${adjusted}, up to ${quarter(until)}`, ...runsText(runs)]
     .filter(Boolean)
     .join(' · ');
 };

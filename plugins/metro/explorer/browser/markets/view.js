@@ -1,4 +1,4 @@
-import { keepInAddress } from '../../../../pages/data-views/address.js';
+import { keepInAddress, listIn } from '../../../../pages/data-views/address.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { retitle } from '../../../../pages/data-views/router.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
@@ -15,6 +15,7 @@ import { marketMap } from './picture.js';
 import { mapSection } from './place.js';
 import { forecastsBy, rowsByRun, runsOf, selectedRun } from './runs.js';
 import { factsText, findingOf, QUESTIONS } from './texts.js';
+import { yearsOf } from './years.js';
 
 /** @import { Choices } from './filters.js' */
 /** @import { Market } from '../catalog.js' */
@@ -45,8 +46,10 @@ const factsOf = (loaded, chosen) => {
     element,
     show: () => {
       const { run, until } = selectedRun(loaded, chosen);
-      const basis = run?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
-      element.replaceChildren(factsText(loaded.series, run, until), ...basis);
+      const one = run ? [run] : [];
+      const runs = chosen.years ? yearsOf(loaded.runs).map((year) => year.run) : one;
+      const basis = !chosen.years && run?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
+      element.replaceChildren(factsText(loaded.series, runs, until), ...basis);
     },
   };
 };
@@ -114,7 +117,8 @@ const stateZoom = (picture, markets) => {
   return (/** @type {string} */ state) => {
     if (state === shown) return;
     shown = state;
-    const inState = state === '' ? [] : markets.filter(({ name }) => statesOf(name).includes(state));
+    const codes = listIn(state);
+    const inState = markets.filter(({ name }) => statesOf(name).some((code) => codes.includes(code)));
     picture.frame(inState.map(({ cbsa }) => cbsa));
   };
 };
@@ -135,6 +139,7 @@ const viewOf = async (loaded, signal, query) => {
     zoomTo(chosen.state);
     slider.show();
     map.update();
+    facts.show();
   };
   const update = () => {
     show();
@@ -178,7 +183,6 @@ const viewOf = async (loaded, signal, query) => {
     if (metroOfZip(q) && chosen.q === q && !signal.aborted) choose({ q });
   };
   narrowBy(chosen.q, onquery, signal);
-  facts.show();
   list.loadSparks(next());
   show();
   return {
