@@ -215,7 +215,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
         maxUrlBytes: server.maxUrlBytes,
         formats: modules.registry.formats,
         handleRoute: handleRoute({ ...dependencies, ...responseSettings(config.config) }),
-        handleMount: (mount) => handleMount(mount, ofMounts),
+        handleMount: (mount) => handleMount(mount, ofMounts, dependencies.work),
       });
     },
   ),

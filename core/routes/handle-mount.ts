@@ -8,6 +8,7 @@ import { canUpgrade, takeOver } from '../edge/upgrades.js';
 import type { Caller } from '../keys/authenticator.js';
 import { type ApiContext, type ApiKoa, type ApiMiddleware, RequestState } from '../pipeline/api-koa.js';
 import { callerWithoutKey, localCaller } from '../pipeline/caller.js';
+import type { WorkQueues } from './work-queue.js';
 
 interface MountDependencies {
   readonly publicUrlOf: PublicUrl;
@@ -21,17 +22,23 @@ interface MountDependencies {
 }
 
 /** The middleware of a plugin runs between the two handlers of its mount. */
-export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
+export const handleMount = (
+  mount: Mount,
+  dependencies: MountDependencies,
+  work: WorkQueues,
+): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Node does not send `100 Continue`, because the server listens for `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
   },
-  (ctx) =>
-    mount.upgrade && canUpgrade(ctx.req)
-      ? upgrade(ctx as Context, mount)
-      : mount.handler(ctx as Context, mountContext(ctx.app as unknown as ApiKoa, dependencies, ctx)),
+  (ctx) => {
+    if (mount.upgrade && canUpgrade(ctx.req)) return upgrade(ctx as Context, mount);
+    const handled = mount.handler(ctx as Context, mountContext(ctx.app as unknown as ApiKoa, dependencies, ctx));
+    const { isAdmitted } = ctx.requestState;
+    return handled instanceof Promise && isAdmitted ? work.waitFor(handled, ctx.req.socket) : handled;
+  },
 ];
 
 const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {

@@ -80,7 +80,8 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
       const response = endpoint.shared
         ? sharedResponse(endpoint.pattern, route)
         : ownResponse(route, input, serviceRequest(ctx, publicUrlOf(ctx.req)));
-      return response.then((representation) => respond(ctx, representation, { representation, isCached: false }));
+      const handled = ctx.requestState.isAdmitted ? work.waitFor(response, ctx.req.socket) : response;
+      return handled.then((representation) => respond(ctx, representation, { representation, isCached: false }));
     }
     const request = dataRequest(route, input, ctx.requestState.format!, cacheKey);
     const served = currentSnapshot();

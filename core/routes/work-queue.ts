@@ -195,13 +195,32 @@ export class WorkQueue {
 const MOST_LISTS = 64;
 
 export class WorkQueues {
-  /**
-   * The number of admitted requests that are waiting or running in a queue. These requests do not count as in flight.
-   */
+  /** The number of admitted requests that do not count as in flight, because they are in a queue or abandoned. */
   admitted = 0;
   readonly responses: WorkQueue;
   /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
+
+  /**
+   * Waits for a handler. If the connection closes before the handler ends, the request no longer counts as in flight.
+   * Otherwise, handlers that never end would fill `maxInFlight`, although their clients have gone.
+   */
+  async waitFor<Result>(handled: Promise<Result>, connection: Socket): Promise<Result> {
+    let abandoned = 0;
+    const onClose = () => {
+      abandoned = 1;
+      this.admitted++;
+    };
+    if (connection.destroyed) onClose();
+    // Each pipelined request adds a listener to the connection. By default, Node warns if there are more than 10.
+    else connection.setMaxListeners(0).once('close', onClose);
+    try {
+      return await handled;
+    } finally {
+      connection.off('close', onClose);
+      this.admitted -= abandoned;
+    }
+  }
 
   constructor(maxWaiting?: number) {
     this.responses = new WorkQueue(maxWaiting);

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { get as httpGet } from 'node:http';
+import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
-import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
+import { dataRoute, definePlugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import { Admission } from '../../../core/edge/admission.js';
 import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
@@ -251,6 +252,48 @@ describe('a service with maxInFlight 5 whose clients download large lists', () =
       for (const complete of completed) complete();
       expect((await inner).status).to.equal(200);
       for (const [body] of bodies) body.destroy();
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('a service with maxInFlight 5 whose handlers never end', () => {
+  it('admits other requests when the clients have gone, also for pipelined requests', async () => {
+    const hung = definePlugin({
+      name: 'hung',
+      version: '1.0.0',
+      description: 'Handlers that never end.',
+      routes: () => [
+        serviceRoute({
+          path: '/hung',
+          operationId: 'getHung',
+          summary: 'Nothing',
+          key: false,
+          response: { description: 'Nothing.', schema: { type: 'object' }, example: {} },
+          handler: () => new Promise<object>(() => undefined),
+        }),
+      ],
+      mounts: () => [{ path: '/hung', summary: 'Nothing', handler: () => new Promise<void>(() => undefined) }],
+    });
+    const service = await startTestApp({
+      config: { server: { overload: { maxInFlight: 5 } } },
+      overrides: { plugins: [{ plugin: hung }] },
+    });
+    const { port } = new URL(service.origin);
+    const statusOf = async () => (await service.get('/markets')).status;
+    try {
+      for (const path of ['/hung', '/api/v1/hung']) {
+        const head = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+        const sockets = [head.repeat(4), head].map((text) => {
+          const socket = connect(Number(port), '127.0.0.1');
+          socket.write(text);
+          return socket;
+        });
+        await until(async () => (await statusOf()) === 503 || undefined);
+        for (const socket of sockets) socket.destroy();
+        await until(async () => (await statusOf()) === 200 || undefined);
+      }
     } finally {
       await service.close();
     }
