@@ -1,6 +1,6 @@
 /**
- * The format of a row while it is sorted: a header with lengths and the line number, the key, the values of fields, and
- * the JSON.
+ * The format of a row while it is sorted: a header with lengths and the line number, the key, the values of fields as a
+ * JSON array, and the JSON of the row.
  */
 import type { Scalar } from '../../contracts/storage.js';
 import { codePointRank, sortableBytes } from '../scalars.js';
@@ -13,6 +13,7 @@ const LINE = 12;
 export const HEADER_BYTES = 20;
 
 const NUMBER_BYTES = 8;
+const COMMA = Buffer.from(',');
 
 /**
  * Writes text so that the order of the bytes is the order of `compareScalars`. A zero byte ends the text, so each
@@ -42,75 +43,79 @@ const writeNumber = (buffer: Buffer, at: number, value: number): number => {
   return at + NUMBER_BYTES;
 };
 
-const writeKey = (buffer: Buffer, start: number, key: readonly Scalar[]): number => {
-  let at = start;
-  for (const value of key)
-    at = typeof value === 'string' ? writeText(buffer, at, value) : writeNumber(buffer, at, value);
-  return at;
-};
+const keyBytes = (value: Scalar): number =>
+  typeof value === 'string' ? (value.length + 1) * MAX_BYTES_PER_CHARACTER : NUMBER_BYTES;
 
-const part = <T>(all: readonly T[], row: number, rows: number): readonly T[] => {
+const writeKey = (buffer: Buffer, at: number, value: Scalar): number =>
+  typeof value === 'string' ? writeText(buffer, at, value) : writeNumber(buffer, at, value);
+
+/** Returns the range of the items of a row. */
+const rangeOf = (all: readonly unknown[], row: number, rows: number): [start: number, end: number] => {
   const width = all.length / rows;
-  return all.slice(row * width, (row + 1) * width);
+  return [row * width, (row + 1) * width];
 };
 
 /** Returns the end of the record, or undefined if the buffer might be too small. */
 export const writeRecord = (buffer: Buffer, start: number, block: KeyedBlock, row: number): number | undefined => {
-  const { lines, ends } = block;
-  const key = part(block.keys, row, lines.length);
-  const fields = part(block.values, row, lines.length);
+  const { keys, lines, ends } = block;
+  const [first, last] = rangeOf(keys, row, lines.length);
+  const fields = block.values.slice(...rangeOf(block.values, row, lines.length));
   const values = fields.length > 0 ? JSON.stringify(fields) : '';
-  const jsonStart = row === 0 ? 0 : ends[row - 1]! + 1;
-  const jsonBytes = ends[row]! - jsonStart;
-  let characters = values.length + key.length;
-  for (const value of key) if (typeof value === 'string') characters += value.length;
-  const bytes = HEADER_BYTES + key.length * NUMBER_BYTES + characters * MAX_BYTES_PER_CHARACTER + jsonBytes;
+  const rowStart = row === 0 ? 0 : ends[row - 1]! + 1;
+  const rowBytes = ends[row]! - rowStart;
+  let bytes = HEADER_BYTES + values.length * MAX_BYTES_PER_CHARACTER + rowBytes;
+  for (let i = first; i < last; i++) bytes += keyBytes(keys[i]!);
   if (start + bytes > buffer.length) return undefined;
-  const valuesStart = writeKey(buffer, start + HEADER_BYTES, key);
-  const valuesEnd = valuesStart + buffer.write(values, valuesStart);
-  const end = valuesEnd + block.bytes.copy(buffer, valuesEnd, jsonStart, ends[row]);
-  buffer.writeUInt32LE(valuesStart - start - HEADER_BYTES, start + KEY_LENGTH);
-  buffer.writeUInt32LE(valuesEnd - valuesStart, start + VALUES_LENGTH);
-  buffer.writeUInt32LE(end - valuesEnd, start + JSON_LENGTH);
+  const keyStart = start + HEADER_BYTES;
+  let end = keyStart;
+  for (let i = first; i < last; i++) end = writeKey(buffer, end, keys[i]!);
+  const valuesBytes = buffer.write(values, end);
+  buffer.writeUInt32LE(end - keyStart, start + KEY_LENGTH);
+  buffer.writeUInt32LE(valuesBytes, start + VALUES_LENGTH);
+  buffer.writeUInt32LE(rowBytes, start + JSON_LENGTH);
   buffer.writeDoubleLE(lines[row]!, start + LINE);
-  return end;
+  end += valuesBytes;
+  return end + block.bytes.copy(buffer, end, rowStart, ends[row]);
 };
-
-export const recordBytes = (buffer: Buffer, at: number): number =>
-  HEADER_BYTES +
-  buffer.readUInt32LE(at + KEY_LENGTH) +
-  buffer.readUInt32LE(at + VALUES_LENGTH) +
-  buffer.readUInt32LE(at + JSON_LENGTH);
 
 export const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
 
-export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
-
 const jsonStart = (buffer: Buffer, at: number): number => keyEnd(buffer, at) + buffer.readUInt32LE(at + VALUES_LENGTH);
 
-export const jsonOf = (buffer: Buffer, at: number): string =>
-  buffer.toString('utf8', jsonStart(buffer, at), at + recordBytes(buffer, at));
+export const recordEnd = (buffer: Buffer, at: number): number =>
+  jsonStart(buffer, at) + buffer.readUInt32LE(at + JSON_LENGTH);
 
-export const copyRecord = (buffer: Buffer, at: number, out: BlockWriter): void => {
-  const [values, json] = [keyEnd(buffer, at), jsonStart(buffer, at)];
-  out.copy(buffer, json, at + recordBytes(buffer, at));
-  if (values < json) out.values.push(...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[]));
+export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
+
+export const jsonOf = (buffer: Buffer, at: number): string =>
+  buffer.toString('utf8', jsonStart(buffer, at), recordEnd(buffer, at));
+
+/** @param values receives the JSON of the values, with a comma after each value. */
+export const copyRecord = (buffer: Buffer, at: number, out: BlockWriter, values: BlockWriter): void => {
+  const [start, json] = [keyEnd(buffer, at), jsonStart(buffer, at)];
+  if (start < json) {
+    values.copy(buffer, start + 1, json - 1);
+    values.copy(COMMA);
+  }
+  out.copy(buffer, json, recordEnd(buffer, at));
   out.endRow(lineOf(buffer, at));
 };
 
-/** Returns the number of leading bytes that two keys share. */
-export const sharedKeyBytes = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
-  const length = Math.min(a.readUInt32LE(aAt + KEY_LENGTH), b.readUInt32LE(bAt + KEY_LENGTH));
-  for (let i = 0; i < length; i++) if (a[aAt + HEADER_BYTES + i] !== b[bAt + HEADER_BYTES + i]) return i;
-  return length;
+/** Returns the number of leading bytes that two keys share, up to `most`. */
+export const sharedKeyBytes = (buffer: Buffer, aAt: number, bAt: number, most: number): number => {
+  for (let i = HEADER_BYTES; i < HEADER_BYTES + most; i++)
+    if (buffer[aAt + i] !== buffer[bAt + i]) return i - HEADER_BYTES;
+  return most;
 };
 
 /** No key is a prefix of another key, because text ends with a zero byte and numbers have a fixed length. */
 export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
-  const shared = sharedKeyBytes(a, aAt, b, bAt);
-  return shared === a.readUInt32LE(aAt + KEY_LENGTH)
-    ? 0
-    : a[aAt + HEADER_BYTES + shared]! - b[bAt + HEADER_BYTES + shared]!;
+  const length = a.readUInt32LE(aAt + KEY_LENGTH);
+  for (let i = HEADER_BYTES; i < HEADER_BYTES + length; i++) {
+    const order = a[aAt + i]! - b[bAt + i]!;
+    if (order !== 0) return order;
+  }
+  return 0;
 };
 
 /** Returns four bytes of the key as a number, padded with zeros. */

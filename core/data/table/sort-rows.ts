@@ -11,7 +11,7 @@ import {
   keyEnd,
   keyPrefix,
   lineOf,
-  recordBytes,
+  recordEnd,
   sharedKeyBytes,
   writeRecord,
 } from './sort-record.js';
@@ -33,7 +33,7 @@ class HeldRows {
   #end = 0;
   #offsets: number[] = [];
   /** The number of bytes at the start of the keys that are equal in all rows. */
-  #shared = Number.POSITIVE_INFINITY;
+  #shared = 0;
 
   get length(): number {
     return this.#offsets.length;
@@ -49,8 +49,10 @@ class HeldRows {
       this.buffer = Buffer.allocUnsafe(2 * this.buffer.length);
       end = writeRecord(this.buffer, at, block, row);
     }
-    const first = this.#offsets[0] ?? at;
-    this.#shared = Math.min(this.#shared, sharedKeyBytes(this.buffer, first, this.buffer, at));
+    this.#shared =
+      this.length === 0
+        ? keyEnd(this.buffer, at) - at - HEADER_BYTES
+        : sharedKeyBytes(this.buffer, this.#offsets[0]!, at, this.#shared);
     this.#offsets.push(at);
     this.#end = end;
     return true;
@@ -74,7 +76,6 @@ class HeldRows {
     }
     this.#offsets = [];
     this.#end = 0;
-    this.#shared = Number.POSITIVE_INFINITY;
     return sorted;
   }
 }
@@ -102,7 +103,7 @@ class RunFile {
     const block = Buffer.allocUnsafe(WRITE_BYTES);
     let filled = 0;
     for (const at of offsets) {
-      const length = recordBytes(buffer, at);
+      const length = recordEnd(buffer, at) - at;
       if (filled + length > block.length) {
         await write(block.subarray(0, filled));
         filled = 0;
@@ -145,8 +146,7 @@ class Run {
   }
 
   get hasRecord(): boolean {
-    const held = this.#filled - this.at;
-    return held >= HEADER_BYTES && held >= recordBytes(this.block, this.at);
+    return this.#filled - this.at >= HEADER_BYTES && recordEnd(this.block, this.at) <= this.#filled;
   }
 
   /** Reads the next block. Resolves with false at the end of the run. */
@@ -154,7 +154,7 @@ class Run {
     while (!this.hasRecord) {
       const held = this.#filled - this.at;
       if (held === 0 && this.#next === this.#end) return false;
-      const needed = held >= HEADER_BYTES ? recordBytes(this.block, this.at) : HEADER_BYTES;
+      const needed = held >= HEADER_BYTES ? recordEnd(this.block, this.at) - this.at : HEADER_BYTES;
       const target = needed > this.block.length ? Buffer.allocUnsafe(needed) : this.block;
       this.block.copy(target, 0, this.at, this.#filled);
       const length = Math.min(target.length - held, this.#end - this.#next);
@@ -169,7 +169,7 @@ class Run {
   }
 
   advance(): void {
-    this.at += recordBytes(this.block, this.at);
+    this.at = recordEnd(this.block, this.at);
   }
 }
 
@@ -192,6 +192,7 @@ const compareRuns = (a: Run, b: Run): number =>
 /** Copies rows from their records. The rows must be added in key order. */
 class SortedRows {
   readonly #out = new BlockWriter();
+  readonly #values = new BlockWriter();
   readonly #onRepeated: OnRepeated;
   /** The header and the key of the last row. They are copied, because their block can be overwritten. */
   #last: Buffer = Buffer.alloc(0);
@@ -210,11 +211,15 @@ class SortedRows {
     const end = keyEnd(block, at);
     if (this.#last.length < end - at) this.#last = Buffer.allocUnsafe(2 * (end - at));
     block.copy(this.#last, 0, at, end);
-    copyRecord(block, at, this.#out);
+    copyRecord(block, at, this.#out, this.#values);
   }
 
   take(): RowBlock {
-    return this.#out.take();
+    const { bytes, end } = this.#values;
+    // The values of all rows are parsed together, because parsing each row would take twice as long.
+    const values: readonly unknown[] = JSON.parse(`[${bytes.toString('utf8', 0, Math.max(0, end - 1))}]`);
+    this.#values.end = 0;
+    return { ...this.#out.take(), values };
   }
 }
 
