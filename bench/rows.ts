@@ -194,10 +194,10 @@ export const measureRows = async (bench: Bench): Promise<SectionReport> => {
         'A table with ten columns and six sort orders, read in random order with one huge key. All contenders return equal rows.',
         `${PEER} is what an engineer would write for one table: Fastify 5, libsql (the interface of better-sqlite3) with ` +
           'prepared statements over a memory-mapped file, an FTS5 table, hashed bearer keys, limits per minute in ' +
-          'memory, schema validation, ETags and a streamed export. It has no request log.',
+          'memory, schema validation, ETags, a streamed export, and one log line per request, written by pino.',
         'Datasette and ROAPI receive the same questions as SQL. Datasette reads the file of SQLite behind Fastify. ROAPI ' +
           'keeps all rows in memory, has no index, and searches with LIKE. Neither checks keys or counts requests.',
-        'The service logs requests and keeps its limits in memory. MongoDB and the load generator share the other core.',
+        'The service also logs one line per request, and keeps its limits in memory. MongoDB and the load generator share the other core.',
       ],
     };
   } finally {
