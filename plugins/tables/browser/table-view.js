@@ -38,13 +38,19 @@ const counter = (table, query, signal) => {
   const isFiltered = () => matchingOf(table, query).size > 0;
   /** @type {import('./count-text.js').Facts | undefined} */
   let facts;
+  let finding = '';
   const title = (/** @type {import('./count-text.js').Facts} */ known) =>
-    isFiltered() ? filteredTitleOf(table, known, knownCount(state)) : titleOf(table, known);
+    finding || (isFiltered() ? filteredTitleOf(table, known, knownCount(state)) : titleOf(table, known));
   const change = (/** @type {typeof state} */ changed) => {
     state = { ...state, ...changed };
     element.textContent = countText(state, isFiltered());
     sentence.textContent = filtersText(table, query, knownCount(state)) || contentOf(table);
     if (facts && knownCount(state) !== undefined) retitle(title(facts));
+  };
+  /** @param {string} text finding of the chart shown, or an empty text if no chart is shown */
+  const showFinding = (text) => {
+    finding = text;
+    if (facts) retitle(title(facts));
   };
   return {
     element,
@@ -55,7 +61,13 @@ const counter = (table, query, signal) => {
       facts = known;
       return title(known);
     },
-    /** @param {Page} [page] */
+    showFinding,
+    /** @param {string} tab */
+    showTab: (tab) => {
+      if (tab !== 'rows') change({ page: undefined });
+      if (tab !== 'time') showFinding('');
+    },
+    /** @param {Page} page */
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
@@ -142,7 +154,10 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     totals: async () =>
       (await loadModule(() => import('./totals.js'))).totalsView(table, query, { signal, sample, keep, choose }),
     time: async () =>
-      (await loadModule(() => import('./time-chart.js'))).timeChart(table, query, { signal, sample, keep }),
+      (await loadModule(() => import('./time-chart.js'))).timeChart(table, query, {
+        ...{ signal, sample, keep },
+        onfinding: (finding) => tab() === 'time' && count.showFinding(finding),
+      }),
   };
   const once = onceEach();
   /** @param {string} name @returns {Promise<Part | undefined>} */
@@ -157,7 +172,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     if (!part || name !== tab()) return;
     place.replaceChildren(part.element);
     bar.replaceChildren(switcher, count.element, part.button ?? '');
-    if (name !== 'rows') count.showPage();
+    count.showTab(name);
     await part.show();
   };
   const showAll = async () => {

@@ -10,7 +10,7 @@ import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
-import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.js';
+import { chartChoices, figuresOf, MAX_LINES, peakText, periodText } from './time-figures.js';
 
 /** @import { Column, Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
@@ -113,11 +113,15 @@ const noteOf = ({ means, left, period, rows }, isFiltered) =>
     .filter(Boolean)
     .join(' ');
 
+/** @param {Table} table @param {Choices} chosen @param {Figures} figures */
+const findingOf = (table, chosen, figures) =>
+  `${words(table.name)}: ${inSentence(textsOf(table, chosen, figures).what)} ${peakText(figures, (one) => rounded(one))}`;
+
 /**
  * @param {Table} table @param {Choices} chosen @param {Figures} figures
- * @param {{ target: string, isFiltered: boolean, signal: AbortSignal }} parts
+ * @param {{ target: string, isFiltered: boolean, signal: AbortSignal, finding: string }} parts
  */
-const timeFigure = (table, chosen, figures, { target, isFiltered, signal }) => {
+const timeFigure = (table, chosen, figures, { target, isFiltered, signal, finding }) => {
   const texts = textsOf(table, chosen, figures);
   const options = optionsOf(texts, chosen, figures);
   const heading = `${words(table.name)}: ${inSentence(texts.what)}${texts.per}`;
@@ -126,7 +130,7 @@ const timeFigure = (table, chosen, figures, { target, isFiltered, signal }) => {
     note: noteOf(figures, isFiltered),
     chart: chart(options, signal),
     picture: {
-      title: heading,
+      title: finding,
       file: table.name,
       options: () => options,
       credits: () => [ownerName(), location.href],
@@ -159,9 +163,10 @@ const noValues = () =>
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
+ * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void,
+ *   onfinding: (finding: string) => void }} options
  */
-export const timeChart = (table, query, { signal, sample, keep }) => {
+export const timeChart = (table, query, { signal, sample, keep, onfinding }) => {
   const [controls, place] = [h('div'), h('div')];
   const next = latestOf(signal);
   const offer = chartChoices(table, sample);
@@ -193,7 +198,9 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
         const figures = figuresOf(totals, chosen(), table.measures);
         if (figures.rows === 0) return place.replaceChildren(noValues());
         const isFiltered = matchingOf(table, query).size > 0;
-        place.replaceChildren(timeFigure(table, chosen(), figures, { target, isFiltered, signal: shown }));
+        const finding = findingOf(table, chosen(), figures);
+        place.replaceChildren(timeFigure(table, chosen(), figures, { target, isFiltered, signal: shown, finding }));
+        onfinding(finding);
       },
     );
   showControls();

@@ -91,6 +91,22 @@ export const withGaps = (dates) => {
   return [...all].sort();
 };
 
+/**
+ * Returns text such as `peaked at 544 in the 1850s`. If several periods have the largest value, the text names none.
+ * @param {Pick<ReturnType<typeof figuresOf>, 'dates' | 'lines' | 'period'>} figures @param {(value: number) => string} text
+ */
+export const peakText = ({ dates, lines, period }, text) => {
+  const all = lines.flatMap(({ label, values }) =>
+    values.flatMap((value, at) => (value === null ? [] : [{ label, value, date: `${dates[at]}` }])),
+  );
+  const most = all.reduce((largest, { value }) => Math.max(largest, value), Number.NEGATIVE_INFINITY);
+  const [first, second] = all.filter(({ value }) => value === most);
+  if (!first) return '';
+  if (second) return `peaked at ${text(most)}`;
+  const when = `${period === 'day' ? 'on' : period === 'decade' ? 'in the' : 'in'} ${periodText(first.date, period)}`;
+  return `peaked at ${text(most)} ${when}${first.label === '' ? '' : ` (${first.label})`}`;
+};
+
 /** An average coordinate is rarely useful, so charts do not show it first. */
 const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
 

@@ -3,7 +3,7 @@ import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
-const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
+const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, peakText, periodText } = await pageModules(
   'tables/browser/tables',
   'tables/browser/time-figures',
 );
@@ -350,4 +350,21 @@ describe('plugin table-pages', () => {
     expect(withGaps([])).to.deep.equal([]);
     expect(withGaps(['2020-02-29'])).to.deep.equal(['2020-02-29']);
   });
+});
+
+describe('peakText(figures, text)', () => {
+  const line = (values: readonly (number | null)[], label = '') => ({ label, values });
+  for (const [period, dates, lines, expected] of [
+    ['year', ['1813-01-01', '1859-01-01'], [line([480, 544])], 'peaked at 544 in 1859'],
+    ['decade', ['1810-01-01', '1850-01-01'], [line([496, 544])], 'peaked at 544 in the 1850s'],
+    [
+      'day',
+      ['2020-01-01', '2020-01-02'],
+      [line([1, null], 'Oslo'), line([2, 3], 'Bergen')],
+      'peaked at 3 on 2020-01-02 (Bergen)',
+    ],
+    ['year', ['2020-01-01', '2021-01-01'], [line([7, 7])], 'peaked at 7'],
+  ] as const) {
+    it(`is "${expected}"`, () => expect(peakText({ period, dates, lines }, String)).to.equal(expected));
+  }
 });
