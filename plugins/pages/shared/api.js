@@ -71,7 +71,21 @@ export const send = (target, { accept = 'application/json', signal, key = true }
   /** @type {Record<string, string>} */
   const headers = { Accept: accept };
   if (key && getKey() !== '') headers['Authorization'] = `Bearer ${getKey()}`;
-  return fetch(`${basePath}${target}`, { headers, ...(signal ? { signal } : {}) });
+  return answered(`${basePath}${target}`, { headers }, signal);
+};
+
+/** Time in milliseconds to wait for the start of a response. */
+const TIMEOUT = 30_000;
+
+/** @param {string | URL} address @param {RequestInit} options @param {AbortSignal} [signal] */
+const answered = async (address, options, signal) => {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('No response', 'TimeoutError')), TIMEOUT);
+  try {
+    return await fetch(address, { ...options, signal: AbortSignal.any([late.signal, ...(signal ? [signal] : [])]) });
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 /** @param {Promise<Response>} pending @returns {Promise<Response>} @throws {Problem} */
@@ -81,7 +95,10 @@ const successOf = async (pending) => {
     response = await pending;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
+    const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+    throw isLate
+      ? new Problem('The service did not respond within 30 seconds.', { status: 0, code: 'timeout' })
+      : new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
   }
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
@@ -102,7 +119,7 @@ export const request = async (target, options) => {
 };
 
 /** @param {URL} address @throws {Problem} */
-export const fetchFile = (address) => successOf(fetch(address));
+export const fetchFile = (address) => successOf(answered(address, {}));
 
 /** @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<any>} @throws {Problem} */
 export const getJson = async (target, options) => (await request(target, options)).json();

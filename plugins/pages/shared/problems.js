@@ -16,6 +16,9 @@ const explain = (error) => {
   }
   const { status, code, message, retryAfter } = error;
   if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
+  if (code === 'timeout') {
+    return { heading: 'The service does not respond', advice: `${message} Check your connection, then try again.` };
+  }
   if (status === 0) {
     return {
       heading: 'The service cannot be reached',

@@ -1062,6 +1062,21 @@ describe('the explorer in Chromium', () => {
     expect(await browser.page.evaluate('localStorage.length + sessionStorage.length')).to.equal(0);
   });
 
+  it('gives up after 30 seconds without a response, and tries again', async () => {
+    const { page } = browser;
+    await view('status');
+    await page.evaluate(`(() => {
+      const wait = globalThis.setTimeout;
+      globalThis.setTimeout = (work, time) => wait(work, time === 30_000 ? 300 : time);
+    })()`);
+    await page.route('**/forecast-backtest', () => undefined);
+    await page.evaluate(`location.hash = '#/backtest'`);
+    await heading('The service does not respond').waitFor();
+    await page.unroute('**/forecast-backtest');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'The service does not respond' }).waitFor({ state: 'detached' });
+  });
+
   it('explains what to do for every error', async () => {
     const { page } = browser;
     const cases: readonly [number, Record<string, string>, string, RegExp][] = [
