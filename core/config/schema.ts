@@ -234,7 +234,7 @@ export const configSchema = {
       overload: nullable(
         section('Overload protection: limits beyond which requests are rejected with 503; null disables it.', {
           maxInFlight: count(
-            'Maximum number of requests in flight, and also of requests waiting in each work queue.',
+            'Maximum number of requests in flight, and also of requests waiting in each work queue. One caller can use at most half of a queue, and half of this number for mounts and service routes.',
             1,
             1_000_000,
             2000,

@@ -77,10 +77,12 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const { endpoint, input, cacheKey, asOf } = ctx.requestState.match as RouteMatch;
     const { route } = endpoint;
     if (route.kind === 'service') {
-      const response = endpoint.shared
-        ? sharedResponse(endpoint.pattern, route)
-        : ownResponse(route, input, serviceRequest(ctx, publicUrlOf(ctx.req)));
-      const handled = ctx.requestState.isAdmitted ? work.waitFor(response, ctx.req.socket) : response;
+      const run = () =>
+        endpoint.shared
+          ? sharedResponse(endpoint.pattern, route)
+          : ownResponse(route, input, serviceRequest(ctx, publicUrlOf(ctx.req)));
+      const { isAdmitted, caller } = ctx.requestState;
+      const handled = isAdmitted ? work.handle(caller?.id ?? LOCAL, ctx.req.socket, run) : run();
       return handled.then((representation) => respond(ctx, representation, { representation, isCached: false }));
     }
     const request = dataRequest(route, input, ctx.requestState.format!, cacheKey);

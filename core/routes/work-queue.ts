@@ -6,7 +6,7 @@ import { longWork, type Pauses } from '../util/event-loop.js';
 /** With two running requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
 const RUNNING = 16;
-/** A caller can fill at most this share of the queue. Any further requests are rejected with a 503. */
+/** A caller can fill at most this share of a queue. Any further requests are rejected with a 503. */
 const SHARE_OF_CALLER = 0.5;
 
 /**
@@ -84,7 +84,7 @@ export class WorkQueue {
    */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
-    if (this.#hasFullShare(queue)) throw this.#rejection();
+    if (this.#hasFullShare(queue)) throw this.rejection();
     queue.outOfTurn++;
     this.size++;
     try {
@@ -118,7 +118,7 @@ export class WorkQueue {
   }
 
   #wait(queue: CallerQueue, connection: Socket | undefined): Promise<void> {
-    if (this.#hasFullShare(queue)) throw this.#rejection();
+    if (this.#hasFullShare(queue)) throw this.rejection();
     if (this.#waiting >= this.#maxWaiting) this.#makeRoom(queue);
     if (connection) this.#watch(connection);
     return new Promise<void>((resolve, reject) => {
@@ -138,10 +138,10 @@ export class WorkQueue {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;
     const newest = longest === own ? undefined : longest.waiting.at(-1);
-    if (newest) this.#remove(longest, [newest], this.#rejection());
+    if (newest) this.#remove(longest, [newest], this.rejection());
     else {
       this.#forgetIdle(own);
-      throw this.#rejection();
+      throw this.rejection();
     }
   }
 
@@ -170,7 +170,7 @@ export class WorkQueue {
     if (running === 0 && outOfTurn === 0 && waiting.length === 0) this.#callers.delete(caller);
   }
 
-  #rejection(): ApiError {
+  rejection(): ApiError {
     this.rejected++;
     return new ApiError(errors.service_unavailable);
   }
@@ -201,11 +201,24 @@ export class WorkQueues {
   /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
 
+  readonly #mostOfCaller: number;
+  /** The number of running handlers of each caller, for mounts and service routes. */
+  readonly #handling = new Map<string, number>();
+
+  constructor(maxWaiting = Number.POSITIVE_INFINITY) {
+    this.#mostOfCaller = SHARE_OF_CALLER * maxWaiting;
+    this.responses = new WorkQueue(maxWaiting);
+    this.lists = new WorkQueue(maxWaiting, MOST_LISTS);
+  }
+
   /**
-   * Waits for a handler. If the connection closes before the handler ends, the request no longer counts as in flight.
-   * Otherwise, handlers that never end would fill `maxInFlight`, although their clients have gone.
+   * Runs the handler of an admitted request. Handlers can take any time, so a caller can run only a limited number of
+   * them. If the connection closes before the handler ends, the request no longer counts as in flight.
    */
-  async waitFor<Result>(handled: Promise<Result>, connection: Socket): Promise<Result> {
+  async handle<Result>(caller: string, connection: Socket, run: () => Result | Promise<Result>): Promise<Result> {
+    const running = this.#handling.get(caller) ?? 0;
+    if (running >= this.#mostOfCaller) throw this.responses.rejection();
+    this.#handling.set(caller, running + 1);
     let abandoned = 0;
     const onClose = () => {
       abandoned = 1;
@@ -215,15 +228,13 @@ export class WorkQueues {
     // Each pipelined request adds a listener to the connection. By default, Node warns if there are more than 10.
     else connection.setMaxListeners(0).once('close', onClose);
     try {
-      return await handled;
+      return await run();
     } finally {
       connection.off('close', onClose);
       this.admitted -= abandoned;
+      const left = this.#handling.get(caller)! - 1;
+      if (left === 0) this.#handling.delete(caller);
+      else this.#handling.set(caller, left);
     }
-  }
-
-  constructor(maxWaiting?: number) {
-    this.responses = new WorkQueue(maxWaiting);
-    this.lists = new WorkQueue(maxWaiting, MOST_LISTS);
   }
 }

@@ -259,7 +259,13 @@ describe('a service with maxInFlight 5 whose clients download large lists', () =
 });
 
 describe('a service with maxInFlight 5 whose handlers never end', () => {
-  it('admits other requests when the clients have gone, also for pipelined requests', async () => {
+  let service: TestApp;
+  let calls = 0;
+  const never = () => {
+    calls++;
+    return new Promise<never>(() => undefined);
+  };
+  before(async () => {
     const hung = definePlugin({
       name: 'hung',
       version: '1.0.0',
@@ -271,33 +277,41 @@ describe('a service with maxInFlight 5 whose handlers never end', () => {
           summary: 'Nothing',
           key: false,
           response: { description: 'Nothing.', schema: { type: 'object' }, example: {} },
-          handler: () => new Promise<object>(() => undefined),
+          handler: never,
         }),
       ],
-      mounts: () => [{ path: '/hung', summary: 'Nothing', handler: () => new Promise<void>(() => undefined) }],
+      mounts: () => [{ path: '/hung', summary: 'Nothing', handler: never }],
     });
-    const service = await startTestApp({
+    service = await startTestApp({
       config: { server: { overload: { maxInFlight: 5 } } },
       overrides: { plugins: [{ plugin: hung }] },
     });
-    const { port } = new URL(service.origin);
-    const statusOf = async () => (await service.get('/markets')).status;
-    try {
-      for (const path of ['/hung', '/api/v1/hung']) {
-        const head = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-        const sockets = [head.repeat(4), head].map((text) => {
-          const socket = connect(Number(port), '127.0.0.1');
-          socket.write(text);
-          return socket;
-        });
-        await until(async () => (await statusOf()) === 503 || undefined);
-        for (const socket of sockets) socket.destroy();
-        await until(async () => (await statusOf()) === 200 || undefined);
-      }
-    } finally {
-      await service.close();
-    }
   });
+  after(() => service.close());
+
+  const send = async (path: string, key: string, count: number) => {
+    const expected = calls + count;
+    const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    socket.write(head.repeat(count));
+    await until(() => calls >= expected || undefined);
+    return socket;
+  };
+  const statusOf = async (path = `${service.url}/markets`, key = service.key) =>
+    (await request(path, { headers: { Authorization: `Bearer ${key}` } })).status;
+
+  for (const path of ['/hung', '/api/v1/hung']) {
+    it(`admits other callers while one caller waits for ${path}, and all callers when the clients have gone`, async () => {
+      const [one, two] = [(await service.newKey()).key, (await service.newKey()).key];
+      const sockets = [await send(path, one, 3)];
+      expect(await statusOf(`${service.origin}${path}`, one)).to.equal(503);
+      expect(await statusOf()).to.equal(200);
+      sockets.push(await send(path, two, 2));
+      expect(await statusOf()).to.equal(503);
+      for (const socket of sockets) socket.destroy();
+      await until(async () => (await statusOf()) === 200 || undefined);
+    });
+  }
 });
 
 describe('a service beyond its capacity', () => {
