@@ -45,8 +45,10 @@ import {
   useLimits,
 } from './fixture.js';
 import { describeChanged, describeFollowing } from './following.js';
+import { describeFollowingMeanwhile } from './following-meanwhile.js';
 import { describeGeneratedDatasets } from './generated.js';
 import { describeGet, describeGetByKey } from './get.js';
+import { describeGroupValues } from './group-values.js';
 import { describeHistory } from './history.js';
 import { startIdle } from './idle.js';
 import { type Instance, startInstance } from './instance.js';
@@ -95,6 +97,7 @@ const READING: readonly ((instance: () => Instance, target: AdapterUnderTest) =>
   describeGetByKey,
   describeFind,
   describeFindPages,
+  describeGroupValues,
   describeSharing,
 ];
 const READING_MUCH = [describeMany, describeCancelling];
@@ -167,6 +170,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeHistory(target);
     describeResources(target, processes);
     describeFollowing(target);
+    describeFollowingMeanwhile(target);
     describeSameSize(target);
     describeTakingTurns(target);
     describeWaiting(target);

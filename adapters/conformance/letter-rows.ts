@@ -54,6 +54,8 @@ const charactersFrom = ([first, last]: readonly [number, number]): readonly stri
     .filter((point) => !isSurrogate(point))
     .map((point) => String.fromCodePoint(point));
 
+/** Number of characters in each field name that `namesFrom` returns. */
+const NAME = 64;
 /** How many numbers each document contains. */
 const NUMBERS = 12;
 
@@ -85,6 +87,12 @@ const documentOf = (random: Random, i: number, text: string, values: readonly st
   };
 };
 
+/** Returns an object whose field names contain every character of the block. */
+const namesFrom = (block: readonly string[]): Document => {
+  const names = Array.from({ length: Math.ceil(block.length / NAME) }, (_, i) => block.slice(i * NAME, (i + 1) * NAME));
+  return Object.fromEntries(names.map((characters, i) => [characters.join('').replaceAll('\0', ''), i]));
+};
+
 const POWER_DOCUMENTS = 20;
 
 const fieldsOf = (count: number): Document =>
@@ -99,7 +107,11 @@ export const letterDocuments = (): readonly Document[] => {
   const numbers = powers();
   return [
     ...tokens.map((token, i) => documentOf(random, i, token, places(token))),
-    ...blocks.map((block, i) => ({ ...documentOf(random, i, `block ${i}`, block), all: block.join('') })),
+    ...blocks.map((block, i) => ({
+      ...documentOf(random, i, `block ${i}`, block),
+      all: block.join(''),
+      names: namesFrom(block),
+    })),
     ...singles.map((each, i) => ({ text: each, size: i, title: each + each })),
     ...Array.from({ length: POWER_DOCUMENTS }, (_, part) => ({
       text: 'powers',

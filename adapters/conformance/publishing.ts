@@ -38,6 +38,9 @@ const SIZES = [
   [8191, 8192, 8193], [9999, 10_000, 10_001], [2, 16_384, 3],
 ];
 
+/** Number of arguments that a JavaScript function cannot have. */
+const MANY = 150_000;
+
 /** Row ids in the order of code points. In UTF-16 order, the second half would come before the first one. */
 const rowIds = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${n < count / 2 ? '\uffff' : '😀'}${String(n).padStart(5, '0')}`);
@@ -178,6 +181,19 @@ export const describePublishing = (target: AdapterUnderTest): void => {
           }
         });
       }
+    });
+
+    test('accepts a batch of any length', async (instance) => {
+      const documents = Array.from({ length: MANY }, (_, i) => ({ id: String(i).padStart(6, '0') }));
+      const read = async function* (name: string) {
+        if (name === nothing.name) yield documents;
+      };
+      await instance.adapter.publish!({ ...datasetOf('many', SECOND_CREATED), read });
+      await withSnapshot(instance, async (snapshot) => {
+        const last = documents.slice(-3);
+        const found = await find(snapshot, nothing, { range: { field: 'id', from: last[0]!.id } });
+        sameSequence(nothing, found, last);
+      });
     });
 
     test('accepts an instance of a class', async (instance) => {

@@ -24,7 +24,7 @@ import { collections, examples, isRight, shownReads, type Version } from './rand
 import { few, randomVersions, wide, wider } from './random-rows.js';
 import { answerOf } from './reference.js';
 
-const EXAMPLES = 600;
+const EXAMPLES = 500;
 const EXAMPLES_PER_CHANGE = 100;
 /** Time limit in milliseconds. On a slow store, fewer reads are made after each change. */
 const CHANGE_MS = 2000;

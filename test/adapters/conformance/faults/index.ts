@@ -13,6 +13,7 @@ import { defaultBugs } from './defaults.js';
 import { detailBugs } from './details.js';
 import { closedChangeBugs, disturbedReadBugs, queuedChangeBugs } from './disturbances.js';
 import { documentFaults } from './documents.js';
+import { missedBugs } from './easily-missed.js';
 import { durabilityBugs, followingBugs } from './following.js';
 import { hangingBugs } from './hanging.js';
 import { historyBugs } from './history.js';
@@ -112,6 +113,7 @@ export const classes = {
   caches: cacheBugs,
   randomReads: randomBugs,
   letters: letterBugs,
+  missed: missedBugs,
   unusualReads: unusualReadBugs,
   changedReads: changedReadBugs,
   assumedValues: valueAssumptions,

@@ -1,0 +1,76 @@
+/** Defines adapters that miss changes of other adapters, large batches, and differences between groups or field names. */
+import { readFileSync } from 'node:fs';
+import type { Group } from '../../../../core/contracts/storage.js';
+import { inSnapshot } from '../breakable.js';
+import { type Catalog, FolderAdapter } from '../folder-adapter.js';
+import { type BrokenAdapter, publishing, reading } from './breaking.js';
+import { totalsOf } from './totals.js';
+
+const NAME_AGAIN =
+  'another adapter over the same store notices a new version that has the name of the version that it returns';
+const BATCHES = 'publish(dataset) accepts a batch of any length';
+const GROUPS = 'reading totals(collection, query) distinguishes any strings and numbers, and does not join values';
+const PUBLISHED = 'random reads return every document of each version as it was published';
+
+/** Looks at the catalog only if the name of the current version has changed. */
+class ByName extends FolderAdapter {
+  #name: string | undefined;
+  override look() {
+    let name: string | undefined;
+    try {
+      name = (JSON.parse(readFileSync(this.path('catalog.json'), 'utf8')) as Catalog).moves.at(-1)?.version;
+    } catch {}
+    if (name === undefined || name !== this.#name) super.look();
+    this.#name = name;
+  }
+  override save(catalog: Catalog) {
+    this.#name = undefined;
+    super.save(catalog);
+  }
+}
+
+export const missedBugs: readonly BrokenAdapter[] = [
+  { that: 'notices other adapters only by the name of their version', folder: ByName, fails: [NAME_AGAIN] },
+  {
+    that: 'passes each batch to a function as arguments',
+    ...publishing((adapter, dataset, options) =>
+      adapter.publish!(
+        {
+          ...dataset,
+          async *read(name) {
+            for await (const batch of dataset.read(name)) yield Array.of(...batch);
+          },
+        },
+        options,
+      ),
+    ),
+    fails: [BATCHES],
+  },
+  {
+    that: 'joins the values of a group with a hyphen',
+    fault: inSnapshot((snapshot) => ({
+      async totals(name, query, signal) {
+        const groups = new Map<string, Group>();
+        for (const group of await totalsOf(snapshot, name, query, signal)) {
+          const key = group.values.join('-');
+          const known = groups.get(key);
+          groups.set(key, known ? { ...known, count: known.count + group.count } : group);
+        }
+        return [...groups.values()];
+      },
+    })),
+    fails: [GROUPS],
+  },
+  {
+    that: 'replaces full-width dots in the names of nested fields',
+    ...reading((document) => {
+      const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+      return Object.fromEntries(
+        Object.entries(document).map(([name, value]) =>
+          isObject(value) ? [name, JSON.parse(JSON.stringify(value).replaceAll('\uff0e', '.'))] : [name, value],
+        ),
+      );
+    }),
+    fails: [PUBLISHED],
+  },
+];
