@@ -74,11 +74,6 @@ export interface Mount {
    * loading any resource.
    */
   readonly contentSecurityPolicy?: string;
-  /**
-   * Returns true for the path of a file that never changes, for example because the path contains a digest of the file.
-   * Requests for such files are not part of the API, so requests without a key do not count against a limit.
-   */
-  isImmutable?(path: string): boolean;
   /** Returns the content of this page for the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /**

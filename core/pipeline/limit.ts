@@ -4,7 +4,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { checkedTake } from '../limiter/check-decision.js';
 import { errorResponse } from '../response/error-response.js';
-import { digits, READ_METHODS } from '../response/headers.js';
+import { digits } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
 import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
@@ -37,7 +37,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   return (ctx, next) => {
     const { caller, error, isInner, match } = ctx.requestState;
     // Invalid requests count even on endpoints without a limit, because error responses cost more than normal ones.
-    if (isInner || (match?.endpoint?.limited === false && !error) || asksForFile(ctx)) return next();
+    if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.requestState, ctx.method)
       ? take(`${id}${USAGE_PATH}`, limit)
@@ -46,16 +46,6 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
       ? decision.then((decided) => applyDecision(ctx, decided, next))
       : applyDecision(ctx, decision, next);
   };
-};
-
-/**
- * The limit is a limit of the API. A page consists of dozens of files, which would use up the limit of an address that
- * many people share. Browsers request the files without a key and cache them.
- */
-const asksForFile = ({ method, path, requestState }: ApiContext): boolean => {
-  const { caller, error, invalidIdentity, match } = requestState;
-  const isAnonymous = caller?.key === undefined && !invalidIdentity && !error;
-  return isAnonymous && READ_METHODS.includes(method) && match?.endpoint?.mount?.isImmutable?.(path) === true;
 };
 
 /** Requests to `GET /usage` have a separate window and no quotas, so that callers can always read their usage. */

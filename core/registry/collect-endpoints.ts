@@ -56,7 +56,6 @@ const MOUNT: Members = {
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',
-  isImmutable: 'function?',
   frontPage: 'function?',
   requestHeaders: 'list?',
   exposedHeaders: 'list?',

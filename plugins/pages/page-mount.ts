@@ -98,24 +98,15 @@ export const pageMount = (page: Page): Mount => {
     served.set(key, representation);
     return representation;
   };
-  /** During a rolling update, a page can request files of another release. `requested` is then another version. */
-  const partsOf = (address: string) => {
-    const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(address.slice(path.length + 1)) ?? [];
-    return { requested, name, file: name.endsWith('.html') ? undefined : files.get(name) };
-  };
   return {
     path,
     summary,
-    isImmutable(address) {
-      const { requested, file } = partsOf(address);
-      return requested === version && file !== undefined;
-    },
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      const { requested, name, file } = partsOf(ctx.path);
+      // During a rolling update, a page can request files of another release. Caches must revalidate such a response.
+      const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const isEmbedded = embed !== undefined && name === 'embed';
-      // Caches must revalidate files of another release.
       ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
       if (requested === undefined && (name === '' || isEmbedded)) {
         const framers = framersOf(embed, context);
@@ -126,6 +117,7 @@ export const pageMount = (page: Page): Mount => {
         );
         return;
       }
+      const file = name.endsWith('.html') ? undefined : files.get(name);
       if (!file)
         throw new ApiError(
           errors.route_not_found,

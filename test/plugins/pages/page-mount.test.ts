@@ -8,7 +8,6 @@ import { pageMount } from '../../../plugins/pages/page-mount.js';
 import { BROWSED, openBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
-import { open } from './public-service.js';
 
 const HTML = `<!doctype html>
 <html lang="en">
@@ -60,7 +59,7 @@ describe('pageMount(page)', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const start = async (more: object = {}) => {
+  const start = async () => {
     const plugin = definePlugin({
       name: 'mine',
       version: '1.0.0',
@@ -69,7 +68,7 @@ describe('pageMount(page)', () => {
       mounts: () => [mount()],
     });
     app = await startTestApp({
-      config: { plugins: ['status'], server: BROWSED, ...more },
+      config: { plugins: ['status'], server: BROWSED },
       overrides: { plugins: [{ plugin }] },
     });
     return app.origin;
@@ -94,26 +93,6 @@ describe('pageMount(page)', () => {
     const preloads = [...text.matchAll(/modulepreload" href="\/mine\/v-[\w-]{12}\/([^"]+)"/g)].map(([, name]) => name);
     expect(preloads).to.have.members(['pages/shared/dom.js', 'mine/browser/parts/text.js']);
     expect(text).to.contain('<a href="/mine">&lt;red&gt;</a>');
-  });
-
-  it('does not count requests for its files, unless they have a key or the file does not exist', async () => {
-    const origin = await start({ auth: { ...open({ requestsPerMinute: 6 }).auth } });
-    const get = async (target: string, key = '') => {
-      const headers = key ? { Authorization: `Bearer ${key}` } : {};
-      const { status, headers: sent } = await request(`${origin}${target}`, { headers });
-      return [status, /r=(\d+)/.exec(String(sent['ratelimit']))?.[1]];
-    };
-    const { text } = await request(`${origin}/mine`);
-    const file = /\/mine\/v-[\w-]{12}\/mine\/browser\/main\.js/.exec(text)![0];
-    for (let count = 0; count < 20; count++) expect(await get(file)).to.deep.equal([200, undefined]);
-    expect(await get(file.replace('main', 'other'))).to.deep.equal([404, '4']);
-    expect(await get(file.replace(/v-[\w-]{12}/, 'v-123456789012'))).to.deep.equal([200, '3']);
-    expect(await get(file.replace(/v-[\w-]{12}\//, ''))).to.deep.equal([200, '2']);
-    expect(await get(file, 'wrong')).to.deep.equal([200, '1']);
-    expect((await get(file, app!.key))[1], 'a request with a key').to.match(/^\d+$/);
-    expect(await get('/mine')).to.deep.equal([200, '0']);
-    expect(await get('/mine')).to.deep.equal([429, '0']);
-    expect(await get(file)).to.deep.equal([200, undefined]);
   });
 
   it('changes the URL of every file when one file changes', async () => {
