@@ -62,6 +62,7 @@ import { describeMoves } from './moves.js';
 import { describeOtherProcess } from './other-process.js';
 import { describePruning } from './pruning.js';
 import { describePruningMeanwhile } from './pruning-meanwhile.js';
+import { describePublicationTimes } from './publication-times.js';
 import { describePublishing } from './publishing.js';
 import { describeRacing } from './racing.js';
 import { describeRandomReads } from './random-reads.js';
@@ -150,6 +151,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeSearch(target);
     describeRandomReads(target);
     describePublishing(target);
+    describePublicationTimes(target);
     describeAborting(target);
     describeSimilar(target);
     describeHandingOver(target);

@@ -11,7 +11,6 @@ import {
   crowd,
   datasetOf,
   FIRST,
-  FIRST_CREATED,
   items,
   itemsOf,
   nothing,
@@ -24,11 +23,10 @@ import {
   THIRD_CREATED,
   twins,
 } from './fixture.js';
-import { hasItems, hasVersion, publicationTime, withSnapshot } from './instance.js';
+import { hasItems, hasVersion, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
 import { answerOf, ordersOf } from './reference.js';
 import { testsOfEmpty, testsOver } from './tests-over.js';
-import { DAY_MS } from './times.js';
 
 /** Collection sizes. Each group of three is published together. */
 // biome-ignore format: one group a line
@@ -265,22 +263,6 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         },
       });
       sameList(given, rows['items']!, 'the documents that publish() received to be unchanged');
-    });
-
-    test('uses the current time as publication time if the previous version is not older than the dataset', async (instance) => {
-      const { clock } = instance;
-      for (const [version, created] of [
-        ['same-age', FIRST_CREATED],
-        ['older', '2023-01-01T00:00:00.000Z'],
-      ] as const) {
-        clock.offset += DAY_MS;
-        const before = clock.now();
-        await instance.adapter.publish!(anotherDataset(version, created));
-        const publishedAt = publicationTime(instance);
-        // The clock of the store can differ slightly from the clock of this process.
-        const now = publishedAt >= before - 5000 && publishedAt <= clock.now() + 5000;
-        assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
-      }
     });
 
     testsOfEmpty(target, obstacle)(

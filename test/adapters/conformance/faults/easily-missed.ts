@@ -1,6 +1,10 @@
-/** Defines adapters that miss changes of other adapters, large batches, and differences between groups or field names. */
+/**
+ * Defines adapters that miss changes of other adapters, large batches, publication times, and differences between groups
+ * or field names.
+ */
 import { readFileSync } from 'node:fs';
-import type { Group } from '../../../../core/contracts/storage.js';
+import type { Manifest } from '../../../../core/contracts/dataset.js';
+import type { Capabilities, Group } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { type Catalog, FolderAdapter } from '../folder-adapter.js';
 import { type BrokenAdapter, publishing, reading } from './breaking.js';
@@ -10,7 +14,16 @@ const NAME_AGAIN =
   'another adapter over the same store notices a new version that has the name of the version that it returns';
 const BATCHES = 'publish(dataset) accepts a batch of any length';
 const GROUPS = 'reading totals(collection, query) distinguishes any strings and numbers, and does not join values';
+const LATER =
+  'publish(dataset) uses a later publication time than that of the previous version, even if the clock is earlier';
 const PUBLISHED = 'random reads return every document of each version as it was published';
+
+const WITHOUT_VERSIONS: Capabilities = {
+  publish: true,
+  versions: false,
+  durable: true,
+  follows: { withinMs: 500, pollMs: 20 },
+};
 
 /** Looks at the catalog only if the name of the current version has changed. */
 class ByName extends FolderAdapter {
@@ -26,6 +39,15 @@ class ByName extends FolderAdapter {
   override save(catalog: Catalog) {
     this.#name = undefined;
     super.save(catalog);
+  }
+}
+
+/** Does not compare times from the clock with the time of the previous version. */
+class ByClock extends FolderAdapter {
+  override timeOf(manifest: Manifest) {
+    const last = this.lastMove();
+    const isNewer = !last || new Date(manifest.created) > last;
+    return isNewer ? manifest.created : new Date(this.context.clock.now()).toISOString();
   }
 }
 
@@ -72,5 +94,11 @@ export const missedBugs: readonly BrokenAdapter[] = [
       );
     }),
     fails: [PUBLISHED],
+  },
+  {
+    that: 'uses a clock that can be earlier than the previous version, and has no versions',
+    folder: ByClock,
+    capabilities: WITHOUT_VERSIONS,
+    fails: [LATER],
   },
 ];
