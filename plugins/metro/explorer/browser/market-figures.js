@@ -89,28 +89,21 @@ export const yearlyChange = (values) => {
 /** Returns changes of percentages, in percentage points. @param {Values} values */
 export const yearlyDifference = (values) => comparedToYearBefore(values, (value, before) => value - before);
 
-/** @param {Values} values @param {string} from */
-const startOf = (values, from) => [...values.keys()].filter((date) => date >= from).sort()[0];
-
-/** Scales values so that the first value on or after `from` is 100. @param {Values} values @param {string} from */
-export const rebased = (values, from) => {
-  const start = startOf(values, from);
-  const base = start === undefined ? undefined : values.get(start);
-  return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
+/**
+ * Returns the first date on or after `from` for which all lines have a value, or undefined if there is none. Lines
+ * without a value since `from` are ignored.
+ * @param {readonly Values[]} lines @param {string} from
+ */
+export const commonStart = (lines, from) => {
+  const known = lines.filter((values) => [...values.keys()].some((date) => date >= from));
+  const dates = [...(known[0]?.keys() ?? [])].filter((date) => date >= from).sort();
+  return dates.find((date) => known.every((values) => values.has(date)));
 };
 
-/**
- * Returns at which quarter the lines are 100. Each line is 100 at its own first value, so the text also names the lines
- * that start after `first`.
- * @param {readonly { short: string, values: Values }[]} lines @param {string} from
- * @param {string} first the first quarter of the chart
- */
-export const basesText = (lines, from, first) => {
-  const later = lines.flatMap(({ short, values }) => {
-    const start = startOf(values, from);
-    return start === undefined || start === first ? [] : [`${short}: ${quarter(start)} = 100`];
-  });
-  return `${quarter(first)} = 100${later.length > 0 ? ` (${later.join(', ')})` : ''}`;
+/** Scales values so that the value at `start` is 100. @param {Values} values @param {string} start */
+export const rebased = (values, start) => {
+  const base = values.get(start);
+  return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
 };
 
 /** @param {Iterable<Values>} areas @returns {Map<string, number>} */

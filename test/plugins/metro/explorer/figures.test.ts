@@ -87,20 +87,23 @@ describe('the explorer’s figures', () => {
       ).to.equal(expected));
   }
 
-  it('start at 100 in the first quarter with a value since the given date', () => {
-    const based = figures.rebased(quarterly, '2024-04-01');
+  it('are 100 at the given quarter', () => {
+    const based = figures.rebased(quarterly, '2024-10-01');
     expect(based.get('2024-10-01')).to.equal(100);
     expect(based.get('2025-01-01')).to.be.closeTo(99, 1e-9);
     expect(figures.rebased(quarterly, '2026-01-01').size).to.equal(0);
   });
 
-  it('name the lines that are 100 at a later quarter than the first one', () => {
-    const line = (short: string, ...dates: string[]) => ({ short, values: new Map(dates.map((date) => [date, 120])) });
-    const austin = line('Austin', '2023-10-01', '2024-01-01', '2024-04-01');
-    const boise = line('Boise', '2024-04-01', '2024-07-01');
-    const basesOf = (...lines: object[]) => figures.basesText(lines, '2024-01-01', '2024-01-01');
-    expect(basesOf(austin, line('Seattle'))).to.equal('2024 Q1 = 100');
-    expect(basesOf(austin, boise)).to.equal('2024 Q1 = 100 (Boise: 2024 Q2 = 100)');
+  it('start together at the first quarter for which all lines have a value', () => {
+    const line = (...dates: string[]) => new Map(dates.map((date) => [date, 120]));
+    const austin = line('2023-10-01', '2024-01-01', '2024-04-01', '2024-07-01');
+    const boise = line('2024-04-01', '2024-07-01');
+    const startOf = (...lines: object[]) => figures.commonStart(lines, '2024-01-01');
+    expect(startOf(austin)).to.equal('2024-01-01');
+    expect(startOf(austin, boise)).to.equal('2024-04-01');
+    expect(startOf(austin, line('2023-10-01'), boise), 'a line without values is ignored').to.equal('2024-04-01');
+    expect(startOf(line('2024-01-01'), boise)).to.equal(undefined);
+    expect(startOf()).to.equal(undefined);
   });
 
   it('use the median of the areas with a value', () => {

@@ -1,7 +1,7 @@
 import { list, number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import {
-  basesText,
+  commonStart,
   gapsText,
   quartersBetween,
   rebased,
@@ -38,11 +38,23 @@ const lineOf = async (member, { show, from, real }, nation) => {
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   const changes = member.rates ? yearlyDifference : yearlyChange;
   const gaps = base ? withoutPrices(member.values, values, `${from}-01-01`) : [];
+  return { ...member, base, gaps, values: show === 'rebased' ? values : changes(values) };
+};
+
+/**
+ * Scales the lines to 100 at the first quarter for which all of them have a value, so that they can be compared.
+ * @param {readonly Line[]} lines @param {string} from
+ * @returns {{ lines: readonly Line[], unit: string }}
+ */
+const rebasedLines = (lines, from) => {
+  const all = lines.map(({ values }) => values);
+  const start = commonStart(all, from);
+  if (start === undefined)
+    return { lines: lines.map((line) => ({ ...line, values: new Map() })), unit: 'No common quarter' };
+  const isLater = all.some((values) => [...values.keys()].some((date) => date >= from && date < start));
   return {
-    ...member,
-    base,
-    gaps,
-    values: show === 'rebased' ? rebased(values, `${from}-01-01`) : changes(values),
+    lines: lines.map((line) => ({ ...line, values: rebased(line.values, start) })),
+    unit: `${quarter(start)} = 100${isLater ? ' (the first quarter with values for all lines)' : ''}`,
   };
 };
 
@@ -82,14 +94,16 @@ export const optionsOf = async (members, chosen, signal) => {
   // The change of a rate is in percentage points, so it cannot be compared with the change of the nation’s index.
   const comparable = members.filter(({ rates }) => !nation || !rates);
   const excluded = members.filter((member) => !comparable.includes(member)).map(({ short }) => short);
-  const lines = await Promise.all(comparable.map((member) => lineOf(member, chosen, nation)));
+  const loaded = await Promise.all(comparable.map((member) => lineOf(member, chosen, nation)));
+  const based = show === 'rebased' ? rebasedLines(loaded, `${from}-01-01`) : undefined;
+  const lines = based?.lines ?? loaded;
   const known = lines.flatMap(({ values }) => [...values.keys()]).sort();
   const last = `${known.at(-1)}`;
   const dates = known.length > 0 ? quartersBetween(`${known[0]}`, last) : [];
   const first = dates.find((date) => date >= `${from}-01-01`);
   const adjusted = termsOf(lines, chosen);
   const unit = {
-    rebased: `${first ? basesText(lines, `${from}-01-01`, first) : `${from} = 100`}${adjusted}`,
+    rebased: `${based?.unit}${adjusted}`,
     change: `${changeUnit(lines)}${adjusted}`,
     nation: `Percentage points above or below: ${nation?.label}${excluded.length > 0 ? `; not possible for rates (${list(excluded)})` : ''}`,
   }[show];
