@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import { StorageError } from 'metro-forecast-api/adapter';
-import { codeOf, fileId, storageError } from './problems.js';
+import { codeOf, fileId, isSchemaChange, storageError } from './problems.js';
 import { type Bound, type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 interface Statement {
@@ -187,16 +187,16 @@ export class ThreadedConnection {
   }
 
   /**
-   * Retries while the database is locked. SQLite must not wait for the lock, because it would block one of the driver's
-   * threads, and the writer that holds the lock might need that thread.
+   * Retries while the database is locked or its schema is changing. SQLite must not wait for the lock, because it would
+   * block one of the driver's threads, and the writer that holds the lock might need that thread.
    */
   async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
       try {
         return await work();
       } catch (error) {
-        const isLocked = codeOf(error as object).startsWith('SQLITE_BUSY');
-        if (!isLocked || performance.now() > until) throw storageError(this.#path, error);
+        const isPassing = codeOf(error as object).startsWith('SQLITE_BUSY') || isSchemaChange(error);
+        if (!isPassing || performance.now() > until) throw storageError(this.#path, error);
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Runs queries that might read a whole table. The queries run one at a time and can be interrupted. */
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection } from './connection.js';
-import { storageError } from './problems.js';
+import { isSchemaChange, storageError } from './problems.js';
 import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 /** SQLite sorts rows to group them. Sorting takes a third longer if the rows do not fit into this cache. */
@@ -11,6 +11,9 @@ const CACHE_KIB = 64 * 1024;
 const MOST_QUERIES = 100;
 
 const INTERRUPT_MS = 10;
+
+/** Publications and deletions in other processes change the schema, so a query can fail several times in a row. */
+const MOST_ATTEMPTS = 10;
 
 export class LongReads {
   readonly #path: string;
@@ -81,9 +84,15 @@ export class LongReads {
     signal?.addEventListener('abort', interrupt, { once: true });
     try {
       db = await this.#opening;
-      const statement = await db.prepare(sql);
-      assertWanted();
-      return await db.rows(statement, values);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const statement = await db.prepare(sql);
+          assertWanted();
+          return await db.rows(statement, values);
+        } catch (error) {
+          if (attempt === MOST_ATTEMPTS || !isSchemaChange(error)) throw error;
+        }
+      }
     } catch (error) {
       assertWanted();
       throw storageError(this.#path, error);

@@ -43,3 +43,9 @@ export const storageError = (path: string, cause: unknown): unknown => {
 
 /** Returns true if another process holds the lock, which it will probably release soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
+
+/**
+ * Returns true if another process changed the schema while SQLite was opening a full-text index. SQLite retries this
+ * only once.
+ */
+export const isSchemaChange = (error: unknown): boolean => codeOf(error as object) === 'SQLITE_SCHEMA';

@@ -22,6 +22,8 @@ const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
 
 const FIRST_KEYS = 5;
 
+const SEARCHES = 500;
+
 const start = (name: string, ...values: readonly string[]) => {
   const main = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
   const child = spawn(process.execPath, [main, ...values], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -209,6 +211,32 @@ describe('several processes that use the same SQLite file', function () {
     expect(count).to.equal(CROWD_BLOCKS * CROWD_SEATS);
     expect(await find(held, items)).to.deep.equal(itemsOf('v0'));
     held.release();
+  });
+
+  it('search, count, check and publish while another process creates and drops full-text indexes', async () => {
+    const adapter = await store.opened(new Map([['items', { ...items, search: ['label'] }]]));
+    await adapter.publish(datasetOf('v0', FIRST_CREATED, { items: itemsOf('v0') }));
+    const words = ['v0'];
+    const { length } = itemsOf('v0');
+    const { child } = start('sqlite-index-creator', store.path);
+    try {
+      await once(child.stdout!, 'data');
+      await withSnapshot({ adapter }, async (snapshot) => {
+        const [search, count] = [
+          () => find(snapshot, items, { words }),
+          () => snapshot.totals!('items', { where: [], by: [], words, limit: 1 }),
+        ];
+        for (let i = 0; i < SEARCHES; i++) {
+          const [found, totals] = await Promise.all([search(), count()]);
+          expect([found.length, totals]).to.deep.equal([length, [{ values: [], count: length }]]);
+          if (i % 50 === 0) expect(await adapter.checkIntegrity!(true)).to.deep.equal([]);
+        }
+      });
+      await adapter.publish(datasetOf('v1', FIRST_CREATED, { items: itemsOf('v1') }));
+      await adapter.versions.prune(1);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 
   it('back up the file during a publication: VACUUM INTO copies the version that is current', async () => {
