@@ -132,7 +132,7 @@ export class Workers {
     // `needs` applies only to the reload. If a worker exits later, its replacement listens even if a store is
     // unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
-    while (next.workers.size < count) void this.#fork();
+    for (let missing = count - next.workers.size; missing > 0; missing--) void this.#fork();
   }
 
   async metrics(): Promise<string> {
@@ -212,7 +212,15 @@ export class Workers {
     const { assignment } = generation;
     const since = performance.now();
     const number = freeNumber(workers);
-    const worker = cluster.fork({ [WORKER_VARIABLE]: String(count), [WORKER_NUMBER]: String(number) });
+    let worker: Worker;
+    try {
+      worker = cluster.fork({ [WORKER_VARIABLE]: String(count), [WORKER_NUMBER]: String(number) });
+    } catch (error) {
+      // Node throws some spawn errors, such as ENOMEM. Workers emit the others.
+      const ending = { code: null, signal: null };
+      if (workers === this.#running.workers) this.#onEnd(ending, 0, { ...ending, err: error });
+      return Promise.resolve({ ...ending, reason: `A new worker could not be started: ${(error as Error).message}.` });
+    }
     workers.set(worker, number);
     this.#alive.add(worker);
     let reason: string | undefined;

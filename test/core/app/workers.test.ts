@@ -89,6 +89,31 @@ describe('workers', () => {
     expect(await service.exited).to.deep.equal([0, null]);
   });
 
+  it('are replaced later if the system cannot start them', async () => {
+    // A variable of this length makes every `spawn` throw E2BIG.
+    const script = `import c from 'node:cluster';
+      if (c.isPrimary) process.on('SIGUSR2', () => {
+        if (process.env.LONG_VALUE) delete process.env.LONG_VALUE;
+        else process.env.LONG_VALUE = 'x'.repeat(200000);
+      });`;
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(script)}`;
+    const service = await started({ NODE_OPTIONS, METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const listening = (count: number) =>
+      until(() => {
+        const pids = pidsThatSaid(service, 'listening');
+        return pids.length === count ? pids : undefined;
+      });
+    const [first] = await listening(2);
+    service.process.kill('SIGUSR2');
+    process.kill(first!, 'SIGKILL');
+    await until(() => (service.output.stderr.match(/spawn E2BIG/g)?.length ?? 0) >= 2);
+    service.process.kill('SIGUSR2');
+    await listening(3);
+    expect(service.process.exitCode).to.equal(null);
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([0, null]);
+  });
+
   it('log the reason once if they cannot start, and the exit code is 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
