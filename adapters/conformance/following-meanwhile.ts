@@ -33,7 +33,7 @@ export const describeFollowingMeanwhile = (target: AdapterUnderTest): void => {
       const other = await instance.another();
       for (let round = 0; round < ROUNDS; round++) {
         // These changes follow each other without a pause, so an adapter is unlikely to poll in between.
-        await adapter.publish!(datasetOf('between', FIRST_CREATED, rowsOf('between')));
+        await adapter.publish!(datasetOf(`between-${round}`, FIRST_CREATED, rowsOf('between')));
         await adapter.versions?.prune(0);
         try {
           await adapter.publish!(datasetOf(SAME, FIRST_CREATED, rowsOf(`round ${round}`)));
