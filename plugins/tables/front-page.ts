@@ -1,13 +1,11 @@
 import type {
-  Drawing,
   Finding,
   FrontPageContent,
   FrontPageContext,
   FrontPageFigure,
   FrontPageItem,
-  Label,
-  Shape,
 } from 'metro-forecast-api/plugin';
+import { drawBars, rounded } from './bar-drawing.js';
 import { listsIn } from './paths.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
@@ -34,23 +32,15 @@ const MOST_COLUMNS_NAMED = 8;
 
 const count = (value: number): string => value.toLocaleString('en-US');
 
-/** Small numbers keep `decimals + 1` significant digits. */
-const rounded = (value: number, decimals: number): string =>
-  value
-    .toLocaleString('en-US', {
-      maximumFractionDigits: decimals,
-      maximumSignificantDigits: decimals + 1,
-      roundingPriority: 'morePrecision',
-    })
-    .replace('-', '−');
-
 const words = (name: string): string => {
   const spaced = name.replaceAll(/[_-]/g, ' ');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 };
 
+const isYearText = (day: string): boolean => /^\d{4}$/.test(day);
+
 const dateText = (day: string): string =>
-  new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+  isYearText(day) ? day : new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 const titleOf = ([name, schema]: Column): string => schema.title ?? words(name);
 
@@ -60,6 +50,19 @@ const inSentence = (label: string): string => label.replace(/^\p{Lu}(?!\p{Lu})/u
 const typesOf = ([, schema]: Column): readonly string[] => [schema.type].flat();
 const isDate = (column: Column): boolean =>
   typesOf(column).includes('string') && /^date/.test(String(column[1].format ?? ''));
+const isYear = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
+const hasYears = ([name]: Column, rows: readonly Row[]): boolean => {
+  const known = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
+  return known.length > 0 && known.every(isYear);
+};
+/** Returns the first column of dates or, if there is none, the first column whose values all look like years. */
+const timeColumn = ({ columns, rows }: Pick<Table, 'columns' | 'rows'>): Column | undefined =>
+  columns.find(isDate) ?? columns.find((column) => hasYears(column, rows));
+
+/** Returns a day such as `2024-05-31`, or a year such as `1940`. */
+const dayOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value.slice(0, 10) : isYear(value) ? String(value) : undefined;
+
 const isNumber = (column: Column): boolean => ['number', 'integer'].some((type) => typesOf(column).includes(type));
 
 const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
@@ -82,12 +85,12 @@ const newestDate = async (
   { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
   list: FrontPageContext['list'],
 ): Promise<string | undefined> => {
-  const column = columns.find(isDate)?.[0];
+  const column = timeColumn({ columns, rows })?.[0];
   if (column === undefined) return undefined;
   const newestFirst = () => list<Row>(`${path}?sort=-${encodeURIComponent(column)}`, 1).catch(() => undefined);
   const dated = total === rows.length ? rows : ((await newestFirst())?.rows ?? []);
-  const days = dated.flatMap((row) => (row[column] as string | null) ?? []);
-  return days.length === 0 ? undefined : days.reduce((latest, day) => (day > latest ? day : latest)).slice(0, 10);
+  const days = dated.flatMap((row) => dayOf(row[column]) ?? []);
+  return days.length === 0 ? undefined : days.reduce((latest, day) => (day > latest ? day : latest));
 };
 
 type Rows = Pick<Table, 'rows' | 'total'>;
@@ -123,11 +126,14 @@ const contentText = ([first, second]: readonly Table[]): string => {
   return `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${names}.`;
 };
 
-const dateColumnOf = ({ columns }: Pick<Table, 'columns'>): string => `“${titleOf(columns.find(isDate)!)}”`;
+const timeTitle = (table: Table): string => `“${titleOf(timeColumn(table)!)}”`;
 
 const latestFinding = (table: Table, isOnly: boolean): Finding => {
-  const where = `${dateColumnOf(table)}${isOnly ? '' : ` of ${inSentence(table.title)}`}`;
-  return { figure: table.newest!, sentence: `The latest date in the column ${where} is ${dateText(table.newest!)}.` };
+  const where = `${timeTitle(table)}${isOnly ? '' : ` of ${inSentence(table.title)}`}`;
+  return {
+    figure: table.newest!,
+    sentence: `The latest ${isYearText(table.newest!) ? 'year' : 'date'} in the column ${where} is ${dateText(table.newest!)}.`,
+  };
 };
 
 const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] => {
@@ -172,7 +178,9 @@ interface Bars {
 }
 
 const periodOf = (days: readonly string[]) =>
-  PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
+  days.every(isYearText)
+    ? PERIODS[2]
+    : (PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2]);
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -182,17 +190,17 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  */
 const barsOf = (table: Table): Bars | undefined => {
   const { columns, rows, title, total, key } = table;
-  const time = columns.find(isDate);
+  const time = timeColumn(table);
   if (!time || total !== rows.length) return undefined;
   const isKey = ([name]: Column) => key.includes(name);
   const measure = isKey(time) ? columns.find((column) => isNumber(column) && !isKey(column)) : undefined;
-  const days = rows.flatMap((row) => (row[time[0]] as string | null) ?? []);
+  const days = rows.flatMap((row) => dayOf(row[time[0]]) ?? []);
   const [length, period] = periodOf(days);
   const groups = new Map<string, number[]>();
   for (const row of rows) {
-    const day = row[time[0]];
+    const day = dayOf(row[time[0]]);
     const value = measure ? row[measure[0]] : 1;
-    if (typeof day !== 'string' || typeof value !== 'number') continue;
+    if (day === undefined || typeof value !== 'number') continue;
     const name = day.slice(0, length);
     if (groups.has(name)) groups.get(name)!.push(value);
     else groups.set(name, [value]);
@@ -219,63 +227,14 @@ const peakFinding = ({ name, most, peak }: Bars): Finding[] => {
   return [{ figure, sentence: `${most} ${name}: ${figure} (${period}).` }];
 };
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 90, 34, 14];
-
-/** Returns 1, 2 or 5 times a power of ten, so that the axis has about four lines. */
-const stepOf = (range: number): number => {
-  const power = 10 ** Math.floor(Math.log10(range / 4));
-  return power * ([1, 2, 5].find((factor) => factor * power * 5 >= range) ?? 10);
-};
-
-const drawingOf = ({ values }: Bars): Drawing => {
-  const numbers = values.map(([, value]) => value);
-  const [low, high] = [Math.min(0, ...numbers), Math.max(0, ...numbers)];
-  const step = stepOf(high - low || 1);
-  const [floor, ceiling] = [Math.floor(low / step) * step, Math.ceil(high / step) * step || step];
-  const y = (value: number) =>
-    Number((TOP + ((ceiling - value) / (ceiling - floor)) * (HEIGHT - TOP - BOTTOM)).toFixed(1));
-  const slot = (WIDTH - LEFT) / values.length;
-  const lines = Array.from({ length: Math.round((ceiling - floor) / step) + 1 }, (_, i) => floor + i * step);
-  const every = Math.ceil(values.length / 6);
-  const bars = values.map(([period, value], i): Shape => {
-    const x = (LEFT + (i + 0.1) * slot).toFixed(1);
-    return {
-      path: `M${x},${y(0)}V${y(value)}h${(slot * 0.8).toFixed(1)}V${y(0)}z`,
-      fill: 'accent',
-      title: `${period}: ${rounded(value, 2)}`,
-    };
-  });
-  return {
-    width: WIDTH,
-    height: HEIGHT,
-    textSize: 13,
-    shapes: [
-      ...lines.map(
-        (value): Shape => ({
-          path: `M${LEFT},${y(value)}H${WIDTH}`,
-          stroke: value === 0 ? 'control' : 'line',
-          width: 1,
-        }),
-      ),
-      ...bars,
-    ],
-    labels: [
-      ...lines.map((value): Label => ({ text: rounded(value, 6), x: LEFT - 8, y: y(value) + 4, anchor: 'end' })),
-      ...values.flatMap(([period], i): Label[] =>
-        i % every === 0 ? [{ text: period, x: LEFT + (i + 0.5) * slot, y: HEIGHT - 10, anchor: 'middle' }] : [],
-      ),
-    ],
-  };
-};
-
 const figureOf = (bars: Bars): FrontPageFigure => {
   const { table, title, values, time, measure = 'rows' } = bars;
   const [first, last] = [values[0]![0], values.at(-1)![0]];
   return {
     title,
     description: `Bar chart of ${values.length} periods, from ${first} to ${last}. The table lists the values.`,
-    drawing: drawingOf(bars),
-    note: `${rowsText(table)} by ${dateColumnOf(table)}, from ${first} to ${last}.`,
+    drawing: drawBars(values),
+    note: `${rowsText(table)} by ${timeTitle(table)}, from ${first} to ${last}.`,
     href: `/tables#${table.path}?${new URLSearchParams({ tab: 'time', form: 'bars', time, value: measure })}`,
   };
 };

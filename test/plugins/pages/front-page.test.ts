@@ -185,7 +185,7 @@ describe('the front page of tables', () => {
       expect(text).to.contain('6,003 rows in 2 tables.');
       expect(text).to.contain('<strong>2025-06-22</strong>');
       expect(text).to.contain('<a href="/tables#/status">Details</a>');
-      expect(text).to.contain('<a href="/tables#/books">Books</a><span>4 rows, 5 columns</span>');
+      expect(text).to.contain('<a href="/tables#/books">Books</a><span>4 rows, 5 columns. Latest: 1859</span>');
       expect(text).to.match(
         /<h2 id="figure">Weather: mean degrees per month<\/h2><\/figcaption>\s*<p class="hidden-text">Bar chart of \d+ periods.*?<\/p>\s*<svg/,
       );
