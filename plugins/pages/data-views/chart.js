@@ -8,8 +8,9 @@ import { readoutOf } from './readout.js';
 const MAX_HEIGHT = 340;
 /** Minimum height of a chart in a frame, in pixels. A smaller frame scrolls. */
 const MIN_HEIGHT = 120;
-/** Size of a printed chart in pixels. Two charts fit on an A4 or Letter page. */
+/** Sizes of printed charts in pixels. The charts and tables of a market fit on one A4 or Letter page. */
 const PAPER = { width: 680, height: 132 };
+const ONLY_CHART_ON_PAPER = { width: 680, height: 340 };
 
 /** @param {HTMLElement} host */
 const heightInFrame = (host) => {
@@ -89,7 +90,7 @@ const followSize = (host, redraw, signal) => {
   }
   const beforePrint = () => {
     isPrinting = true;
-    drawn = redraw(PAPER);
+    drawn = redraw(document.querySelectorAll('.plot').length === 1 ? ONLY_CHART_ON_PAPER : PAPER);
   };
   const afterPrint = () => {
     isPrinting = false;

@@ -10,12 +10,20 @@ const PARAMETERS = {
 };
 
 /**
- * Parameters with several values, and the values that they accept.
+ * The values that parameters accept. Each value of a list is checked.
  * @type {Readonly<Record<string, Readonly<Record<string, RegExp>>>>}
  */
-const LISTS = {
-  markets: { state: /^[A-Z]{2}$/i, signal: /^(?:expand|hold|contract)$/i, grade: /^[ABCDF]$/i },
-  compare: { m: /./, s: /./ },
+const VALUES = {
+  markets: {
+    state: /^[A-Z]{2}$/,
+    signal: /^(?:expand|hold|contract)$/,
+    grade: /^[ABCDF]$/,
+    rows: /^all$/,
+    maps: /^years$/,
+  },
+  market: { show: /^(?:level|change|real)$/, years: /^\d+$/, beside: /^nation$/ },
+  compare: { m: /./, s: /./, show: /^(?:rebased|change|nation)$/, real: /^1$/, from: /^\d{4}$/ },
+  'one series': { years: /^\d+$/ },
 };
 
 /** @type {ReadonlyMap<string, string>} */
@@ -26,8 +34,9 @@ const SORTS = new Map([
 ]);
 
 /** @param {string} name @param {string} value */
-const cased = (name, value) => {
+const normalised = (name, value) => {
   if (name === 'signal') return value.toLowerCase();
+  if (name === 'real') return value === 'true' ? '1' : value;
   return name === 'state' || name === 'grade' ? value.toUpperCase() : value;
 };
 
@@ -35,19 +44,19 @@ const cased = (name, value) => {
  * Joins the values of repeated parameters, and removes values that the view does not have. Returns these values.
  * @param {string} view @param {URLSearchParams} query
  */
-const readLists = (view, query) => {
+const readValues = (view, query) => {
   /** @type {string[]} */
   const unknown = [];
   /** @type {Record<string, string>} */
-  const lists = {};
-  for (const [name, valid] of Object.entries(LISTS[view] ?? {})) {
+  const checked = {};
+  for (const [name, valid] of Object.entries(VALUES[view] ?? {})) {
     const given = query.getAll(name);
-    const values = listIn(given.join()).map((value) => cased(name, value));
+    const values = listIn(given.join()).map((value) => normalised(name, value));
     const kept = [...new Set(values)].filter((value) => valid.test(value));
     unknown.push(...values.filter((value) => !valid.test(value)).map((value) => `${name}=${value}`));
-    if (given.length > 0 && given.join('&') !== kept.join()) lists[name] = kept.join();
+    if (given.length > 0 && given.join('&') !== kept.join()) checked[name] = kept.join();
   }
-  return { unknown, lists };
+  return { unknown, checked };
 };
 
 /**
@@ -63,8 +72,8 @@ export const readParameters = (view, query) => {
     for (const grade of query.getAll('risk_score')) query.append('grade', grade);
     Object.assign(renamed, { grade: query.getAll('grade').join(), risk_score: null });
   }
-  const { unknown, lists } = readLists(view, query);
-  Object.assign(renamed, lists);
+  const { unknown, checked } = readValues(view, query);
+  Object.assign(renamed, checked);
   const [, sign = '', column = ''] = /^(-?)(.+)$/.exec(query.get('sort') ?? '') ?? [];
   const key = SORTS.get(column);
   if (key !== undefined && view === 'markets') renamed['sort'] = `${sign}${key}`;

@@ -268,6 +268,9 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('h1').innerText()).not.to.contain('No ');
     await view('movers?state=GA&signal=hold');
     expect(await page.locator('main .head [role=alert]').innerText()).to.contain('“state”, “signal”');
+    await view('compare?m=12060&real=true&from=2008Q1&show=hpi');
+    expect(await page.locator('main .head [role=alert]').innerText()).to.contain('“show=hpi”, “from=2008Q1”');
+    expect(await addressOf(page)).to.match(/#\/compare\?m=12060&real=1$/);
     await view('series/UNRATE?years=5&figure=x');
     expect(await page.locator('main .head [role=alert]').count()).to.equal(0);
   });

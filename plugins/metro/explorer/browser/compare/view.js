@@ -62,7 +62,7 @@ export const compareView = async (_parameters, signal, query) => {
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
   let example = isExample;
-  const hint = h('p', { class: 'muted' }, 'This is an example. Your first market or series replaces it.');
+  const hint = h('p', { class: 'muted hint' }, 'This is an example. Your first market or series replaces it.');
   hint.hidden = !isExample;
   const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
   const figure = h('div');
