@@ -38,6 +38,7 @@ let site = '';
 
 /** @param {string} name */
 export const nameTab = (name) => {
+  site ||= document.title;
   document.title = `${name} – ${site}`;
 };
 
@@ -136,6 +137,15 @@ const render = ({ title, name = title, question, layout, content, about, ignored
   return heading;
 };
 
+/** @param {unknown} error @param {() => void} retry @returns {View} */
+const problemAsView = (error, retry) => ({
+  title: problemTitle(error),
+  content: [problemView(error, retry, { titled: true })],
+});
+
+/** Shows an error that prevents a page from starting its router. @param {unknown} error @param {() => void} retry */
+export const showProblem = (error, retry) => render(problemAsView(error, retry), { notes: [], late: '' });
+
 /** @param {AbortSignal} signal @returns {() => void} */
 const showLoading = (signal) => {
   const main = find('#main');
@@ -168,7 +178,6 @@ const followScroll = (isSettled) => {
  * @param {About} [about] returns the attributions of the series in a view, and a message about overdue data
  */
 export const startRouter = (routes, home, about) => {
-  site = document.title;
   history.scrollRestoration = 'manual';
   setHome(home);
   let settled = false;
@@ -182,7 +191,7 @@ export const startRouter = (routes, home, about) => {
     } catch (error) {
       // When the user leaves a view, its requests are aborted. The resulting errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
-      return { title: problemTitle(error), content: [problemView(error, () => void show(true), { titled: true })] };
+      return problemAsView(error, () => void show(true));
     }
   };
   /** @param {boolean} moved */

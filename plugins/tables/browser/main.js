@@ -1,11 +1,10 @@
 import { readAddress } from '../../pages/data-views/address.js';
 import { textColumns } from '../../pages/data-views/figure.js';
 import { startPage } from '../../pages/data-views/page-start.js';
-import { lazyView, startRouter } from '../../pages/data-views/router.js';
+import { lazyView, showProblem, startRouter } from '../../pages/data-views/router.js';
 import { isNarrowing, searchField } from '../../pages/data-views/search-field.js';
 import { getJson } from '../../pages/shared/api.js';
 import { find, h } from '../../pages/shared/dom.js';
-import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
 import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
@@ -47,5 +46,5 @@ const start = async () => {
 };
 
 startPage();
-const begin = () => void start().catch((error) => find('#main').replaceChildren(problemView(error, begin)));
+const begin = () => void start().catch((error) => showProblem(error, begin));
 begin();

@@ -470,6 +470,20 @@ describe('the pages of tables in Chromium', () => {
     await page.unroute('**/openapi.json');
   });
 
+  it('shows a title, the problem and a retry if the description of the API cannot be loaded', async () => {
+    const { page } = browser;
+    await page.route('**/openapi.json', (route) => route.abort());
+    await page.goto(`${service.origin}/tables?view=${views++}`);
+    await page.locator('h1').waitFor();
+    expect(await page.locator('h1').innerText()).to.equal('The service cannot be reached');
+    expect(await page.locator('#announcement').textContent()).to.equal('The service cannot be reached');
+    expect(await page.locator('main').getAttribute('aria-busy')).to.equal(null);
+    await page.unroute('**/openapi.json');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.rows tbody tr').first().waitFor();
+    expect(await page.title()).not.to.contain('cannot be reached');
+  });
+
   it('prints the table and the chart without controls', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 1280, height: 900 });
