@@ -2,7 +2,6 @@ import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request, sampl
 import { copyButton, h } from '../shared/dom.js';
 import { rounded } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
-import { pythonSample, rSample } from './code-samples.js';
 import { choice } from './controls.js';
 import { save } from './save.js';
 import { dataTable } from './table.js';
@@ -60,11 +59,11 @@ const sampleOf = (targets) => ({
   keyVariable: samplesSendKey() ? keyVariable : undefined,
 });
 
-/** @type {Readonly<Record<string, (targets: readonly string[]) => string>>} */
+/** @type {Readonly<Record<string, (targets: readonly string[]) => string | Promise<string>>>} */
 const LANGUAGES = {
   curl: (targets) => targets.map(curlOf).join('\n'),
-  Python: (targets) => pythonSample(sampleOf(targets)),
-  R: (targets) => rSample(sampleOf(targets)),
+  Python: async (targets) => (await import('./code-samples.js')).pythonSample(sampleOf(targets)),
+  R: async (targets) => (await import('./code-samples.js')).rSample(sampleOf(targets)),
 };
 
 /** Programming language of the code samples. The user's choice applies to all figures on the page. */
@@ -77,8 +76,9 @@ const apiCalls = (sources, remark) => {
   // The Python and R samples read CSV, so they omit endpoints that do not support CSV.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
-  const show = () => {
-    code.textContent = `${LANGUAGES[language]?.(language === 'curl' ? targets : csv)}`;
+  const show = async () => {
+    const text = LANGUAGES[language]?.(language === 'curl' ? targets : csv) ?? '';
+    code.textContent = typeof text === 'string' ? text : await text;
   };
   calls += 1;
   const languages = choice({
@@ -88,10 +88,10 @@ const apiCalls = (sources, remark) => {
     value: language,
     onchange: (chosen) => {
       language = chosen;
-      show();
+      void show();
     },
   });
-  show();
+  void show();
   return h(
     'details',
     h('summary', sources.length > 1 ? 'API calls' : 'API call'),

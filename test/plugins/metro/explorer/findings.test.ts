@@ -4,8 +4,7 @@ import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js
 import { pageModules } from '../../../support/page-modules.js';
 
 const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
-const { comparisonFile } = await pageModules('metro/explorer/browser/compare/names');
-const { findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/finding');
+const { comparisonFile, findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/texts');
 
 const boise = { name: 'Boise City, ID', forecast: 3.6, last: -0.2, grade: 'B', signal: 'hold' };
 const austin = { name: 'Austin, TX', forecast: -1.2, last: -2, grade: 'F', signal: 'hold' };

@@ -5,8 +5,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { creditOf } from '../catalog.js';
 import { compareCalls } from '../data-calls.js';
 import { PRICES } from '../index-data.js';
-import { NO_FINDING } from './finding.js';
-import { comparisonFile, namesOf } from './names.js';
+import { comparisonFile, NO_FINDING, namesOf } from './texts.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 /** @import { Series } from '../../../client/api-types.js' */

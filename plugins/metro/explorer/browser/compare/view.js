@@ -7,10 +7,9 @@ import { quarter } from '../../../../pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
 import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
-import { findingOf, NO_FINDING, QUESTION } from './finding.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
-import { namesOf } from './names.js';
 import { optionsOf } from './options.js';
+import { findingOf, NO_FINDING, namesOf, QUESTION } from './texts.js';
 
 /** @import { Choices, Member } from './members.js' */
 

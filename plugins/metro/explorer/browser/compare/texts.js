@@ -1,6 +1,8 @@
+import { fileNameOf } from '../../../../pages/data-views/save.js';
 import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/shared/format.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { Choices, Member } from './members.js' */
 
 /** Title if no two values of the lines can be compared. */
 export const NO_FINDING = 'Compare markets and series';
@@ -67,3 +69,16 @@ export const findingOf = (options, { show, realLabels, isPrices }) => {
     ? `House prices ${first} in ${best.short} (${text(best)}) and ${second} in ${worst.short} (${text(worst)})${end}`
     : `${best.short} ${first} (${text(best)}) and ${worst.short} ${second} (${text(worst)})${end}`;
 };
+
+/** @type {{ [show in Choices['show']]: string }} */
+const MEASURES = { rebased: 'rebased', change: 'yearly change', nation: 'difference from nation' };
+
+/** @param {readonly Member[]} members */
+export const namesOf = (members) => members.map(({ short }) => short).join(', ');
+
+/**
+ * Long file names are cut, so the measure comes before the names of the markets.
+ * @param {readonly Member[]} members @param {Choices} chosen
+ */
+export const comparisonFile = (members, { show, real }) =>
+  fileNameOf([MEASURES[show], real && show !== 'nation' ? 'real' : '', namesOf(members)].join(' '));
