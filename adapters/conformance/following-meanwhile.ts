@@ -12,7 +12,7 @@ import {
   SECOND_CREATED,
   THIRD_CREATED,
 } from './fixture.js';
-import { beginToPublish, followMs, hasRows, isCurrent, publicationTime, versionIfAny } from './instance.js';
+import { beginToPublish, followMs, hasRows, isCurrent, withSnapshot } from './instance.js';
 import { isUnnoticed, without } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 
@@ -44,7 +44,10 @@ export const describeFollowingMeanwhile = (target: AdapterUnderTest): void => {
         }
         await adapter.versions?.prune(0);
         const isFollowed = () =>
-          versionIfAny(other.adapter) === SAME && publicationTime(other) === publicationTime(instance);
+          withSnapshot(other, async (snapshot) => {
+            if (snapshot.version !== SAME) return false;
+            return (await snapshot.get('items', ['i1']))?.['label'] === `round ${round}`;
+          });
         await eventually('snapshot() returns the new version', isFollowed, followMs(target));
         await hasRows(other, rowsOf(`round ${round}`), 'a new version with the name of the previous one');
       }

@@ -2,7 +2,7 @@
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, rmSync, statSync } from 'node:fs';
-import { StorageError } from 'metro-forecast-api/adapter';
+import { publishing, StorageError } from 'metro-forecast-api/adapter';
 import sqlite from 'node-sqlite3-wasm';
 
 /** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */
@@ -23,7 +23,7 @@ export default {
     const file = context.resolvePath(path);
     const open = /** @type {Set<Version>} */ (new Set());
     let current = /** @type {Version | undefined} */ (undefined);
-    let [closed, publishing] = [false, false];
+    let [closed, isPublishing] = [false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller aborted the operation.');
@@ -93,9 +93,9 @@ export default {
         assertUsable(signal);
         look();
         const [{ manifest }, previous, draft] = [dataset, current, `${file}.${randomUUID()}`];
-        if (publishing || previous?.manifest.version === manifest.version)
+        if (isPublishing || previous?.manifest.version === manifest.version)
           throw new StorageError('conflict', 'The version exists already, or another version is being published.');
-        publishing = true;
+        isPublishing = true;
         const db = new sqlite.Database(draft);
         try {
           db.exec('BEGIN; CREATE TABLE "the dataset" (manifest, time)');
@@ -116,8 +116,8 @@ export default {
           look();
           if (current?.manifest.version === manifest.version)
             throw new StorageError('conflict', 'Published meanwhile.');
-          const time = previous && new Date(manifest.created) <= previous.publishedAt && context.clock.now();
-          db.run('INSERT INTO "the dataset" VALUES (?, ?)', [JSON.stringify(manifest), time || manifest.created]);
+          const time = publishing.publicationTime(manifest, current?.publishedAt, context.clock);
+          db.run('INSERT INTO "the dataset" VALUES (?, ?)', [JSON.stringify(manifest), time.toISOString()]);
           db.exec('COMMIT');
           renameSync(draft, file);
           look();
@@ -126,7 +126,7 @@ export default {
         } finally {
           db.close();
           rmSync(draft, { force: true });
-          publishing = false;
+          isPublishing = false;
         }
       },
     };
