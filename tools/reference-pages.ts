@@ -154,12 +154,12 @@ const cliPages = async (): Promise<{ readonly service: string; readonly data: st
   return {
     service: cliPage(
       'Command line',
-      'This page is for operators. It contains the help of the commands for the service and its keys. The commands for data are\non a [separate page](cli-data.md). `--config FILE` goes before the command. The exit code is 0 for success, 1 for a failure\nand 2 for incorrect usage.',
+      'This page is for operators. It lists the help texts of the commands for the service and its keys. The commands for data are\non a [separate page](cli-data.md). `--config FILE` goes before the command. The exit code is 0 for success, 1 for a failure\nand 2 for incorrect usage.',
       all.filter(([name]) => !DATA_COMMANDS.test(name)),
     ),
     data: cliPage(
       'Data commands',
-      'This page is for operators. It contains the help of the commands that import, check and publish data. All other commands\nare on a [separate page](cli.md).',
+      'This page is for operators. It lists the help texts of the commands that import, check and publish data. All other commands\nare on a [separate page](cli.md).',
       all.filter(([name]) => DATA_COMMANDS.test(name)),
     ),
   };

@@ -43,8 +43,8 @@ import { patiently } from './time-limits.js';
 /** Time to wait after SIGSTOP until the process has stopped writing, in milliseconds. */
 const SUSPEND_MS = 2;
 /**
- * Until this time in milliseconds, the writer runs only 1 ms between two copies. Afterwards, it runs as long as it was
- * suspended, so that slow stores finish.
+ * During the first milliseconds, the writer runs for 1 ms between two copies. After that, each run is as long as the
+ * suspension before it, so that slow stores finish.
  */
 const SLOW_MS = 5000;
 /**

@@ -33,7 +33,7 @@ const PER_BYTE = 1.2;
 const PER_SORTED_POSITION = 24;
 /** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** Bytes of memory of a process that serves requests, including its response cache. */
+/** Memory that a serving process needs in addition to the dataset, in bytes. Includes the response cache. */
 const SERVING = 170 * MIB;
 const STARTING = 90 * MIB;
 const PRIMARY = 80 * MIB;

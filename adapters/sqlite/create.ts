@@ -11,7 +11,7 @@ const { linkTarget, PUBLICATION_STALE_MS, syncFolder, withFileLock } = files;
 
 const DRAFT_SUFFIX = /^\.[0-9a-f-]{36}\.new$/;
 
-/** Removes drafts that killed processes have left. */
+/** Removes drafts of processes that were killed. */
 const removeDrafts = async (target: string): Promise<void> => {
   const name = basename(target);
   for (const file of await readdir(dirname(target))) {

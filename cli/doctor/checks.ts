@@ -20,7 +20,7 @@ export const checkNode = (version: string): Finding => {
   return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Checks that other users cannot change files that the service trusts or read its secrets. */
+/** Checks that other users can neither change the service's files nor read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await permissionWarnings(loaded, modules, env);
   if (sentences.length === 0)

@@ -17,7 +17,7 @@ const PRINTED = {
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** The text is dropped after it has been parsed, because the caller might modify the parsed rows. */
+/** After the first read, the text is dropped: the caller might modify the parsed rows, and the text would be outdated. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 

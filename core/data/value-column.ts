@@ -13,7 +13,7 @@ interface Chunk {
 }
 
 export const KEY_BYTES = 6;
-/** The low three bits of a key contain the number of its bytes, or HAS_MORE if the value continues. */
+/** The low three bits of a key contain the length of the value in bytes, or HAS_MORE if the value is longer. */
 const HAS_MORE = KEY_BYTES + 1;
 
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;

@@ -138,8 +138,8 @@ const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEW
 
 /**
  * Returns the number of permits to prefetch. The expected demand is the number of requests in the previous bucket. If
- * only one request is waiting, the demand is at least the number of requests in the current bucket. Several waiting
- * requests might be a burst that is already over.
+ * only one request is waiting, the demand is at least the number of requests in the current bucket. If several requests
+ * are waiting, the current bucket is ignored, because they might be a single burst.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,

@@ -15,7 +15,7 @@ import { skip } from '../support/skip.js';
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
 const LIMIT = 600;
-/** A replica detects changed keys by a poll every `pollMs`, and by a read of the change stream every 750 ms. */
+/** To detect changed keys, a replica polls every `pollMs` and reads the change stream every 750 ms. */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';

@@ -142,7 +142,7 @@ describe('a Redis Cluster of three nodes', () => {
   it('a hash slot moves while new callers arrive: decides every request, and applies no local share', async () => {
     const limiter = createLimiter(await connectCluster(5000));
     const { slot } = await partitionOf('key:first-0');
-    // Requests of 200 callers use every partition, so that all nodes are connected and have loaded the script.
+    // Requests from 200 callers use every partition, so that all nodes are connected and have loaded the script.
     for (let i = 0; i < 200; i++) await limiter.take(`key:first-${i}`, 10);
     const countOn = ({ admin }: ClusterNode) => admin.cluster('COUNTKEYSINSLOT', slot) as Promise<number>;
     const counts = await Promise.all(nodes.map(countOn));

@@ -173,7 +173,7 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in any single year, far fewer may. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -293,7 +293,7 @@ export type Market = {
   readonly yoy_price?: number | null;
   /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in any single year, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;
@@ -326,7 +326,7 @@ export type MarketSignal = {
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in any single year, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;

@@ -23,4 +23,4 @@ export const forecastMeaning =
 
 export const lowerMeaning =
   'Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; ' +
-  'in single years, far fewer may.';
+  'in any single year, far fewer may.';

@@ -16,7 +16,7 @@ const SECONDS = 45;
 const REPLICAS = 3;
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A window may exceed the limit if Redis lost data during the window, or at most this time before or after it. */
+/** A window may exceed the limit if Redis lost data during the window, or up to 200 ms before or after the window. */
 const MARGIN_MS = 200;
 
 interface Allowed {

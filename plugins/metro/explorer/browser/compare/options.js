@@ -91,7 +91,7 @@ const VALUE_TEXTS = {
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
   const nation = show === 'nation' ? await nationOf(signal) : undefined;
-  // The change of a rate is in percentage points, so it cannot be compared with the change of the nation’s index.
+  // A change in a rate is in percentage points, so it cannot be compared with a change in the nation’s index.
   const comparable = members.filter(({ rates }) => !nation || !rates);
   const excluded = members.filter((member) => !comparable.includes(member)).map(({ short }) => short);
   const loaded = await Promise.all(comparable.map((member) => lineOf(member, chosen, nation)));
