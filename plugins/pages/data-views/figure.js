@@ -1,6 +1,7 @@
 import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request, samplesSendKey } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
 import { rounded } from '../shared/format.js';
+import { loadAdvice } from '../shared/load-errors.js';
 import { addressOf, readAddress } from './address.js';
 import { choice } from './controls.js';
 import { save } from './save.js';
@@ -77,8 +78,11 @@ const apiCalls = (sources, remark) => {
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = async () => {
-    const text = LANGUAGES[language]?.(language === 'curl' ? targets : csv) ?? '';
-    code.textContent = typeof text === 'string' ? text : await text;
+    const chosen = language;
+    const sample = LANGUAGES[chosen]?.(chosen === 'curl' ? targets : csv) ?? '';
+    const text = typeof sample === 'string' ? sample : await sample.catch(loadAdvice);
+    // The user might have chosen another language while the module was loading.
+    if (chosen === language) code.textContent = text;
   };
   calls += 1;
   const languages = choice({

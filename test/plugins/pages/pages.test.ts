@@ -150,6 +150,6 @@ describe('the pages of a service that needs no key', () => {
     await call.locator('summary').click();
     expect(await call.locator('code').innerText()).to.equal(`curl '${app.url}/series'`);
     await call.getByText('Python').click();
-    expect(await call.locator('code').innerText()).to.contain('headers = {"Accept": "text/csv"}');
+    await call.locator('code', { hasText: 'headers = {"Accept": "text/csv"}' }).waitFor();
   });
 });

@@ -789,8 +789,10 @@ describe('the explorer in Chromium', () => {
     await until('location.hash.includes("m=12060,19820&s=UNRATE&from=2025")');
     await page.getByText('API calls').click();
     await page.getByText('Python', { exact: true }).click();
-    const code = await page.locator('pre').first().innerText();
-    expect(code).to.contain('API_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+    const pre = page.locator('pre').first();
+    await pre.filter({ hasText: 'API_KEY' }).filter({ hasText: 'pandas' }).waitFor();
+    const code = await pre.innerText();
+    expect(code).to.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
   });
 
   it('marks reconstructed forecasts, with a link, in views, pictures and files', async () => {
