@@ -28,7 +28,7 @@ export const describeFollowingMeanwhile = (target: AdapterUnderTest): void => {
   const test = testsOverStore(target);
 
   describe('another adapter over the same store', () => {
-    test(obstacle, 'notices a new version that has the name of the version that it returns', async (instance) => {
+    test(obstacle, 'follows a version that replaces the current one under the same name', async (instance) => {
       const { adapter } = instance;
       const other = await instance.another();
       for (let round = 0; round < ROUNDS; round++) {

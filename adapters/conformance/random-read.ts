@@ -13,6 +13,7 @@ import {
   StorageError,
   type TotalsQuery,
 } from 'metro-forecast-api/adapter';
+import { copyOf } from './copies.js';
 import { sameDocuments } from './every-row.js';
 import { sameValue } from './expect.js';
 import { items, numbers, pairs, type Rows, readings, spots, twins, words } from './fixture.js';
@@ -152,9 +153,9 @@ const reusedQuery: Record<string, unknown> = {};
 
 /** Returns a copy of the query. With the way `reused`, the copy is the same object each time. */
 const copied = <T extends object>(query: T, way: Way): T => {
-  if (way !== 'reused') return structuredClone(query);
+  if (way !== 'reused') return copyOf(query);
   for (const name of Object.keys(reusedQuery)) delete reusedQuery[name];
-  return Object.assign(reusedQuery, structuredClone(query));
+  return Object.assign(reusedQuery, copyOf(query));
 };
 
 const totalsRead = (seeds: Seeds, source: Source): [unknown, Run] => {

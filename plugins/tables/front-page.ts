@@ -22,6 +22,8 @@ interface Table {
   readonly rows: readonly Row[];
   /** Number of rows, or undefined if the store cannot count them. */
   readonly total: number | undefined;
+  /** The column of the chart over time. */
+  readonly time: Column | undefined;
   readonly newest: string | undefined;
 }
 
@@ -56,7 +58,7 @@ const hasYears = ([name]: Column, rows: readonly Row[]): boolean => {
   return known.length > 0 && known.every(isYear);
 };
 /** Returns the first column of dates or, if there is none, the first column whose values all look like years. */
-const timeColumn = ({ columns, rows }: Pick<Table, 'columns' | 'rows'>): Column | undefined =>
+const timeColumn = (columns: readonly Column[], rows: readonly Row[]): Column | undefined =>
   columns.find(isDate) ?? columns.find((column) => hasYears(column, rows));
 
 /** Returns a day such as `2024-05-31`, or a year such as `1940`. */
@@ -74,22 +76,21 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
     const columns = Object.entries<Json>(row.properties);
     const read = await list<Row>(`${path}?count=true`, MOST_ROWS).catch(() => list<Row>(path, MOST_ROWS));
     if (!read) return undefined;
-    const newest = await newestDate({ path, columns, ...read }, list);
-    return { path, title: words(path.slice(1)), columns, key: row.required, ...read, newest };
+    const time = timeColumn(columns, read.rows);
+    const newest = time && (await newestDate({ path, time: time[0], ...read }, list));
+    return { path, title: words(path.slice(1)), columns, key: row.required, ...read, time, newest };
   });
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** Returns undefined if the table has no dates or is too large to find the latest date. */
+/** Returns undefined if the column is empty, or if the table is too large to find the latest date. */
 const newestDate = async (
-  { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
+  { path, time, rows, total }: Pick<Table, 'path' | 'rows' | 'total'> & { readonly time: string },
   list: FrontPageContext['list'],
 ): Promise<string | undefined> => {
-  const column = timeColumn({ columns, rows })?.[0];
-  if (column === undefined) return undefined;
-  const newestFirst = () => list<Row>(`${path}?sort=-${encodeURIComponent(column)}`, 1).catch(() => undefined);
+  const newestFirst = () => list<Row>(`${path}?sort=-${encodeURIComponent(time)}`, 1).catch(() => undefined);
   const dated = total === rows.length ? rows : ((await newestFirst())?.rows ?? []);
-  const days = dated.flatMap((row) => dayOf(row[column]) ?? []);
+  const days = dated.flatMap((row) => dayOf(row[time]) ?? []);
   return days.length === 0 ? undefined : days.reduce((latest, day) => (day > latest ? day : latest));
 };
 
@@ -126,7 +127,7 @@ const contentText = ([first, second]: readonly Table[]): string => {
   return `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${names}.`;
 };
 
-const timeTitle = (table: Table): string => `“${titleOf(timeColumn(table)!)}”`;
+const timeTitle = ({ time }: Table): string => `“${titleOf(time!)}”`;
 
 const latestFinding = (table: Table, isOnly: boolean): Finding => {
   const where = `${timeTitle(table)}${isOnly ? '' : ` of ${inSentence(table.title)}`}`;
@@ -189,8 +190,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  * The bars then show the mean of the first numeric column outside the key.
  */
 const barsOf = (table: Table): Bars | undefined => {
-  const { columns, rows, title, total, key } = table;
-  const time = timeColumn(table);
+  const { columns, rows, title, total, key, time } = table;
   if (!time || total !== rows.length) return undefined;
   const isKey = ([name]: Column) => key.includes(name);
   const measure = isKey(time) ? columns.find((column) => isNumber(column) && !isKey(column)) : undefined;

@@ -4,21 +4,24 @@ import { type ServiceRoute, type ServiceState, serviceRoute } from '../../../cor
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { serviceResponses } from '../../../core/routes/service-response.js';
 
+const stateRoute = (handler: () => Promise<object>): ServiceRoute =>
+  serviceRoute({
+    path: '/state',
+    operationId: 'getState',
+    summary: 'The state',
+    sharedSeconds: 60,
+    response: { description: 'The state.', schema: { type: 'object' }, example: {} },
+    handler,
+  }) as ServiceRoute;
+const state = { read: () => ({}) as ServiceState };
+
 describe('sharedResponse()', () => {
   it('builds, hashes and compresses a response once per second, even if the handler is not called again', async () => {
     let [now, calls] = [1_000_000, 0];
     const clock = { now: () => now, monotonic: () => now };
-    const state = { read: () => ({}) as ServiceState };
     const cache = new MemoryCache({ clock });
     const { sharedResponse } = serviceResponses({ publicUrlOf: () => '', cache, clock, state });
-    const route = serviceRoute({
-      path: '/state',
-      operationId: 'getState',
-      summary: 'The state',
-      sharedSeconds: 60,
-      response: { description: 'The state.', schema: { type: 'object' }, example: {} },
-      handler: async () => ({ calls: ++calls, text: 'x'.repeat(2000) }),
-    }) as ServiceRoute;
+    const route = stateRoute(async () => ({ calls: ++calls, text: 'x'.repeat(2000) }));
     const read = () => sharedResponse('/state', route);
     const first = await read();
     await first.encoding('br');
@@ -36,18 +39,10 @@ describe('sharedResponse()', () => {
 
   it('rejects with a 503 if the handler does not end, and calls it again for the next request', async function () {
     this.timeout(20_000);
-    const state = { read: () => ({}) as ServiceState };
     const cache = new MemoryCache();
     const { sharedResponse } = serviceResponses({ publicUrlOf: () => '', cache, clock: systemClock, state });
     let calls = 0;
-    const route = serviceRoute({
-      path: '/state',
-      operationId: 'getState',
-      summary: 'The state',
-      sharedSeconds: 60,
-      response: { description: 'The state.', schema: { type: 'object' }, example: {} },
-      handler: () => (++calls === 1 ? new Promise<object>(() => undefined) : Promise.resolve({})),
-    }) as ServiceRoute;
+    const route = stateRoute(() => (++calls === 1 ? new Promise<object>(() => undefined) : Promise.resolve({})));
     const [first] = await Promise.allSettled([sharedResponse('/state', route)]);
     expect(first).to.have.nested.property('reason.kind.code', 'service_unavailable');
     expect((await sharedResponse('/state', route)).identity.status).to.equal(200);

@@ -1,28 +1,25 @@
 import { keepInAddress, listIn, setChoices } from '../../../pages/data-views/address.js';
 
-/** Parameters of the addresses of each view. All views accept `figure`. @type {Readonly<Record<string, string>>} */
-const PARAMETERS = {
-  markets: 'q state signal grade colour sort rows maps run',
-  market: 'show years beside',
-  compare: 'm s show real from',
-  series: 'sort',
-  'one series': 'years',
-};
-
 /**
- * The values that parameters accept. Each value of a list is checked.
- * @type {Readonly<Record<string, Readonly<Record<string, RegExp>>>>}
+ * The parameters of the addresses of each view, with the values that they accept. Each value of a list is checked. Null
+ * accepts any text. All views accept `figure`.
+ * @type {Readonly<Record<string, Readonly<Record<string, RegExp | null>>>>}
  */
-const VALUES = {
+const PARAMETERS = {
   markets: {
+    q: null,
     state: /^[A-Z]{2}$/,
     signal: /^(?:expand|hold|contract)$/,
     grade: /^[ABCDF]$/,
+    colour: null,
+    sort: null,
     rows: /^all$/,
     maps: /^years$/,
+    run: null,
   },
   market: { show: /^(?:level|change|real)$/, years: /^\d+$/, beside: /^nation$/ },
   compare: { m: /./, s: /./, show: /^(?:rebased|change|nation)$/, real: /^1$/, from: /^\d{4}$/ },
+  series: { sort: null },
   'one series': { years: /^\d+$/ },
 };
 
@@ -49,7 +46,8 @@ const readValues = (view, query) => {
   const unknown = [];
   /** @type {Record<string, string>} */
   const checked = {};
-  for (const [name, valid] of Object.entries(VALUES[view] ?? {})) {
+  for (const [name, valid] of Object.entries(PARAMETERS[view] ?? {})) {
+    if (valid === null) continue;
     const given = query.getAll(name);
     const values = listIn(given.join()).map((value) => normalised(name, value));
     const kept = [...new Set(values)].filter((value) => valid.test(value));
@@ -65,7 +63,7 @@ const readValues = (view, query) => {
  * @param {string} view @param {URLSearchParams} query
  */
 export const readParameters = (view, query) => {
-  const known = new Set(`figure ${PARAMETERS[view] ?? ''}`.split(' '));
+  const known = new Set(['figure', ...Object.keys(PARAMETERS[view] ?? {})]);
   /** @type {Record<string, string | null>} */
   const renamed = {};
   if (query.has('risk_score') && known.has('grade')) {

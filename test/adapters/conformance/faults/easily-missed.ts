@@ -11,7 +11,7 @@ import { type BrokenAdapter, publishing, reading } from './breaking.js';
 import { totalsOf } from './totals.js';
 
 const NAME_AGAIN =
-  'another adapter over the same store notices a new version that has the name of the version that it returns';
+  'another adapter over the same store follows a version that replaces the current one under the same name';
 const BATCHES = 'publish(dataset) accepts a batch of any length';
 const GROUPS = 'reading totals(collection, query) distinguishes any strings and numbers, and does not join values';
 const LATER =
