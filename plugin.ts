@@ -1,4 +1,4 @@
-/** The `./plugin` entry point, for authors of plugins. The built-in plugins import only from this file. */
+/** The `./plugin` entry point, for authors of plugins. The built-in plugins import only from this file and `./adapter`. */
 import { chosenFields } from './core/routes/fields.js';
 import { pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
 import {
@@ -71,13 +71,13 @@ export {
   OperatorError,
 } from './core/errors.js';
 export { excerpt } from './core/keys/key.js';
+export { embedOptions, guidePage, pageMount } from './core/pages/page-mount.js';
 export { callerOf } from './core/pipeline/caller.js';
 export type { PageInput } from './core/routes/pagination.js';
 export type { Selection } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
-export { embedOptions, guidePage, pageMount } from './plugins/pages/page-mount.js';
 
 /** Helpers for paginated lists: parameters and headers to declare, and functions that return one page. */
 export const paging = {

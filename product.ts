@@ -4,9 +4,9 @@ import type { NamedVariable } from './core/config/overrides.js';
 import type { KeyStoreModule } from './core/contracts/keys.js';
 import type { Plugin } from './core/contracts/plugin.js';
 import type { AdapterModule } from './core/contracts/storage.js';
+import frontPage from './core/pages/front-page/index.js';
 import type { Builtins } from './core/registry/load-module.js';
 import { packageRoot } from './core/util/package.js';
-import frontPage from './plugins/pages/front-page/index.js';
 
 // The cast is safe, because options are validated against the module's schema before `create` is called.
 type Loader<T> = () => Promise<{ default: T }>;

@@ -13,7 +13,6 @@ import type { Logger } from '../../core/contracts/runtime.js';
 import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
-import { isPage } from '../../core/registry/pages.js';
 import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
@@ -189,7 +188,7 @@ const announce = (
   demo: { readonly key: string; readonly code: string | undefined } | undefined,
 ): void => {
   const pages = registry.mounts
-    .filter(({ mount }) => isPage(mount))
+    .filter(({ mount }) => mount.page !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
   // All addresses are printed in one write. A program that waits for the first line can miss lines written later.
   print([`Listening on ${url}`, ...pages].join('\n'));

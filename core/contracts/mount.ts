@@ -74,6 +74,13 @@ export interface Mount {
    * loading any resource.
    */
   readonly contentSecurityPolicy?: string;
+  /**
+   * Set if the mount is a web page. `start` prints the addresses of pages. The navigation of each page lists the main
+   * pages and, separately, the guides. It omits unlisted pages.
+   */
+  readonly page?: 'main' | 'guide' | 'unlisted';
+  /** For guides: the Markdown document below `docs/`. Links to the document become links to this page. */
+  readonly document?: string;
   /** Returns the content of this page for the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /**

@@ -4,7 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { Mount } from '../contracts/plugin.js';
 import { type ApiError, errors } from '../errors.js';
-import { pagesOf, SIGN_IN } from '../registry/pages.js';
+import { pagesOf, SIGN_IN } from '../pages/pages.js';
 import type { Page } from '../response/error-response.js';
 import { READ_METHODS } from '../response/headers.js';
 import { mediaTypeChooser } from '../response/representation.js';
@@ -14,7 +14,7 @@ export interface ErrorPageOptions {
   readonly publicPathFor: (request: IncomingMessage) => string;
   readonly basePath: string;
   readonly info: { readonly title: string };
-  readonly mounts: readonly Pick<Mount, 'path' | 'summary' | 'contentSecurityPolicy'>[];
+  readonly mounts: readonly Pick<Mount, 'path' | 'summary' | 'page'>[];
   readonly settings: { readonly tiers: Pick<Tiers, 'anonymous'> };
 }
 

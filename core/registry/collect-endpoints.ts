@@ -48,6 +48,7 @@ export const collectMounts = (
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
 /** Matches a token as defined by RFC 9110, 5.6.2. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const PAGES: readonly Mount['page'][] = ['main', 'guide', 'unlisted'];
 const MOUNT: Members = {
   path: 'string',
   summary: 'string',
@@ -56,6 +57,8 @@ const MOUNT: Members = {
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',
+  page: 'string?',
+  document: 'string?',
   frontPage: 'function?',
   requestHeaders: 'list?',
   exposedHeaders: 'list?',
@@ -67,6 +70,7 @@ const mountErrors = (mount: Mount): string[] => {
   if (found.length > 0) return found;
   return [
     ...(MOUNT_PATH.test(mount.path) ? [] : ['path must look like /docs']),
+    ...(mount.page === undefined || PAGES.includes(mount.page) ? [] : ['page must be "main", "guide" or "unlisted"']),
     ...(mount.methods ?? [])
       .filter((method) => !METHODS.includes(method))
       .map((method) => `methods: there is no HTTP method "${method}"; Node supports ${METHODS.join(', ')}`),

@@ -11,7 +11,7 @@ export default definePlugin({
       path: '/docs',
       summary: 'API reference',
       folder: new URL('./browser/', import.meta.url),
-      at: 'docs/browser',
+      at: 'plugins/docs/browser',
     }),
     guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
     guidePage('/docs/spreadsheets', 'Excel and Google Sheets', 'guides/spreadsheets.md'),

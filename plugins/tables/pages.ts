@@ -13,7 +13,7 @@ export default definePlugin({
       path: '/tables',
       summary: 'Tables',
       folder: new URL('./browser/', import.meta.url),
-      at: 'tables/browser',
+      at: 'plugins/tables/browser',
       embed,
       frontPage: tablesFrontPage,
     }),

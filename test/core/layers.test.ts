@@ -13,6 +13,7 @@ const LAYERS = [
   'routes',
   'edge',
   'pipeline',
+  'pages',
   'response',
   // These folders load plugins, data and keys, and count requests.
   'registry',

@@ -28,7 +28,7 @@ export const LAYOUT_PROBLEMS = `(() => {
         return [...cut, ...over, ...unhinted];
       })()`;
 
-const CSS = '/pages/shared/page.css';
+const CSS = '/core/pages/shared/page.css';
 
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
@@ -139,13 +139,19 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       const version = root().slice(path.length + 1);
       const names = [
         'nothing.js',
-        'pages/shared/page.css/',
+        'core/pages/shared/page.css/',
         '../package.json',
         '%2e%2e/index.ts',
         '__proto__',
         'index.ts',
       ];
-      for (const name of [...names, 'pages/template.ts', 'pages/shared', 'pages/guides/index.html', `${version}/`]) {
+      for (const name of [
+        ...names,
+        'core/pages/template.ts',
+        'core/pages/shared',
+        'core/pages/guides/index.html',
+        `${version}/`,
+      ]) {
         const { status, json } = await get(`${path}/${name}`);
         expect([status, json.code], name).to.deep.equal([404, 'route_not_found']);
       }

@@ -6,7 +6,7 @@ import { packageRoot } from '../../core/util/package.js';
 export const pageModules = async (...names: readonly string[]) => {
   // biome-ignore lint/suspicious/noExplicitAny: their types need the DOM, which this project's types do not include
   const modules: any[] = await Promise.all(
-    names.map((name) => import(pathToFileURL(join(packageRoot, 'plugins', `${name}.js`)).href)),
+    names.map((name) => import(pathToFileURL(join(packageRoot, `${name}.js`)).href)),
   );
   return Object.assign({}, ...modules);
 };

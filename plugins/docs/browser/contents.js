@@ -1,4 +1,4 @@
-import { find, h } from '../../pages/shared/dom.js';
+import { find, h } from '../../../core/pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @import { Model } from './model.js' */

@@ -1,7 +1,7 @@
-import { getJson } from '../../pages/shared/api.js';
-import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
-import { inline } from '../../pages/shared/markdown.js';
-import { problemView } from '../../pages/shared/problems.js';
+import { getJson } from '../../../core/pages/shared/api.js';
+import { find, focusOnSlash, h } from '../../../core/pages/shared/dom.js';
+import { inline } from '../../../core/pages/shared/markdown.js';
+import { problemView } from '../../../core/pages/shared/problems.js';
 import { contentsOf, followReading, startDrawer } from './contents.js';
 import { modelOf } from './model.js';
 import { operationSection } from './operation.js';

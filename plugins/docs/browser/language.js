@@ -1,4 +1,4 @@
-import { h } from '../../pages/shared/dom.js';
+import { h } from '../../../core/pages/shared/dom.js';
 import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
 

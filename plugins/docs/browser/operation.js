@@ -1,6 +1,6 @@
-import { h } from '../../pages/shared/dom.js';
-import { counted } from '../../pages/shared/format.js';
-import { inline, prose } from '../../pages/shared/markdown.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { counted } from '../../../core/pages/shared/format.js';
+import { inline, prose } from '../../../core/pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
 import { tryIt } from './try-it.js';
 

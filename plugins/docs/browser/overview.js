@@ -1,7 +1,7 @@
-import { anonymousLimits, basePath, curlOf, getKey, setKey } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
-import { keyForm } from '../../pages/shared/key-form.js';
-import { inline, prose } from '../../pages/shared/markdown.js';
+import { anonymousLimits, basePath, curlOf, getKey, setKey } from '../../../core/pages/shared/api.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { keyForm } from '../../../core/pages/shared/key-form.js';
+import { inline, prose } from '../../../core/pages/shared/markdown.js';
 import { fieldList } from './operation.js';
 import { codePanel, exampleText, linkTo, nameLink, placeOf, section } from './parts.js';
 
@@ -60,7 +60,7 @@ export const introduction = ({ title, version, summary, description, about, oper
   );
 };
 
-/** @param {...import('../../pages/shared/dom.js').Children} content */
+/** @param {...import('../../../core/pages/shared/dom.js').Children} content */
 const notice = (...content) => h('div', { class: 'notice', role: 'status' }, ...content);
 
 const keyPlace = () => {

@@ -1,6 +1,6 @@
-import { copyButton, h } from '../../pages/shared/dom.js';
+import { copyButton, h } from '../../../core/pages/shared/dom.js';
 
-/** @import { Child, Children } from '../../pages/shared/dom.js' */
+/** @import { Child, Children } from '../../../core/pages/shared/dom.js' */
 
 /** Joins the parts of an element id, such as `/listBooks/fields/isbn`. @param {...string} path */
 export const placeOf = (...path) => `/${path.join('/')}`;

@@ -1,6 +1,6 @@
-import { getKey, send } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
-import { bytes, counted } from '../../pages/shared/format.js';
+import { getKey, send } from '../../../core/pages/shared/api.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { bytes, counted } from '../../../core/pages/shared/format.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
 /** @import { Operation } from './model.js' */

@@ -1,4 +1,4 @@
-import { keyVariable } from '../../pages/shared/api.js';
+import { keyVariable } from '../../../core/pages/shared/api.js';
 
 /**
  * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], sendsKey: boolean, text: boolean

@@ -1,4 +1,4 @@
-import { headingId } from '../../pages/shared/markdown.js';
+import { headingId } from '../../../core/pages/shared/markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @import { Field, Model } from './model.js' */

@@ -1,6 +1,6 @@
-import { find, h } from '../../pages/shared/dom.js';
-import { plain } from '../../pages/shared/format.js';
-import { optionList } from '../../pages/shared/option-list.js';
+import { find, h } from '../../../core/pages/shared/dom.js';
+import { plain } from '../../../core/pages/shared/format.js';
+import { optionList } from '../../../core/pages/shared/option-list.js';
 import { entriesOf, remoteEntries } from './search-entries.js';
 
 /** @import { Entry } from './search-entries.js' */

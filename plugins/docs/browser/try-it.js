@@ -1,5 +1,5 @@
-import { basePath, getKey } from '../../pages/shared/api.js';
-import { copyButton, h } from '../../pages/shared/dom.js';
+import { basePath, getKey } from '../../../core/pages/shared/api.js';
+import { copyButton, h } from '../../../core/pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
 import { codeBlock, coloured, exampleText, panel, radios, unreachable } from './parts.js';
 import { LANGUAGES } from './samples.js';

@@ -89,7 +89,7 @@ export default definePlugin({
   mounts: () => [
     guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {
       folder: new URL('../explorer/browser/methodology/', import.meta.url),
-      at: 'metro/explorer/browser/methodology',
+      at: 'plugins/metro/explorer/browser/methodology',
       name: 'main.js',
     }),
   ],

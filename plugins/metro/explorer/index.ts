@@ -17,7 +17,7 @@ export default definePlugin({
       path: '/explore',
       summary: 'Explorer',
       folder: new URL('./browser/', import.meta.url),
-      at: 'metro/explorer/browser',
+      at: 'plugins/metro/explorer/browser',
       embed,
       frontPage: metroFrontPage,
     }),

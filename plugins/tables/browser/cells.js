@@ -1,6 +1,6 @@
-import { addressOf } from '../../pages/data-views/address.js';
-import { h } from '../../pages/shared/dom.js';
-import { decimalsOf, exact, number } from '../../pages/shared/format.js';
+import { addressOf } from '../../../core/pages/data-views/address.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { decimalsOf, exact, number } from '../../../core/pages/shared/format.js';
 import { timesOf } from './time-figures.js';
 
 /** @import { Column, Table } from './tables.js' */

@@ -1,5 +1,5 @@
-import { h } from '../../pages/shared/dom.js';
-import { counted, list } from '../../pages/shared/format.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { counted, list } from '../../../core/pages/shared/format.js';
 import { conditionsOf, DAY_END, matchingOf, valuesIn } from './conditions.js';
 
 /** @import { Condition } from './conditions.js' */

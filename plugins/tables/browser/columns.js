@@ -1,4 +1,4 @@
-import { h, keepingFocus } from '../../pages/shared/dom.js';
+import { h, keepingFocus } from '../../../core/pages/shared/dom.js';
 import { shownColumns } from './conditions.js';
 
 /** @import { Column, Table } from './tables.js' */

@@ -1,4 +1,4 @@
-import { listIn } from '../../pages/data-views/address.js';
+import { listIn } from '../../../core/pages/data-views/address.js';
 
 /** @import { Column, Table } from './tables.js' */
 

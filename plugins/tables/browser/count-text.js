@@ -1,4 +1,4 @@
-import { counted, exact, periodInWords } from '../../pages/shared/format.js';
+import { counted, exact, periodInWords } from '../../../core/pages/shared/format.js';
 import { words } from './cells.js';
 
 /** @import { Table } from './tables.js' */

@@ -1,8 +1,8 @@
-import { keepInAddress, listIn } from '../../pages/data-views/address.js';
-import { latestOf, showLatest } from '../../pages/data-views/latest.js';
-import { Problem, request } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
-import { exact } from '../../pages/shared/format.js';
+import { keepInAddress, listIn } from '../../../core/pages/data-views/address.js';
+import { latestOf, showLatest } from '../../../core/pages/data-views/latest.js';
+import { Problem, request } from '../../../core/pages/shared/api.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { exact } from '../../../core/pages/shared/format.js';
 import { groupTexts } from './cells.js';
 import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } from './conditions.js';
 

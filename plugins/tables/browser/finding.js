@@ -1,4 +1,4 @@
-import { counted, list } from '../../pages/shared/format.js';
+import { counted, list } from '../../../core/pages/shared/format.js';
 import { inSentence } from './cells.js';
 import { groupColumns } from './facets.js';
 import { newestOf, totalsOf } from './rows.js';

@@ -1,10 +1,10 @@
-import { readAddress } from '../../pages/data-views/address.js';
-import { textColumns } from '../../pages/data-views/figure.js';
-import { startPage } from '../../pages/data-views/page-start.js';
-import { lazyView, showProblem, startRouter } from '../../pages/data-views/router.js';
-import { isNarrowing, searchField } from '../../pages/data-views/search-field.js';
-import { getJson } from '../../pages/shared/api.js';
-import { find, h } from '../../pages/shared/dom.js';
+import { readAddress } from '../../../core/pages/data-views/address.js';
+import { textColumns } from '../../../core/pages/data-views/figure.js';
+import { startPage } from '../../../core/pages/data-views/page-start.js';
+import { lazyView, showProblem, startRouter } from '../../../core/pages/data-views/router.js';
+import { isNarrowing, searchField } from '../../../core/pages/data-views/search-field.js';
+import { getJson } from '../../../core/pages/shared/api.js';
+import { find, h } from '../../../core/pages/shared/dom.js';
 import { words } from './cells.js';
 import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
@@ -19,7 +19,7 @@ const startFinder = (tables) =>
     location.hash = `#/${tables.includes(here) ? here : tables[0]}?q=${query}`;
   });
 
-/** @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
+/** @param {import('./tables.js').Table} table @returns {import('../../../core/pages/data-views/router.js').Route} */
 const routeOf = (table) => {
   const list = tableView(table);
   const row = lazyView(async () => (await import('./row-view.js')).rowView(table));
@@ -39,7 +39,7 @@ const start = async () => {
   startRouter(
     {
       ...Object.fromEntries(tables.map((table) => [table.name, routeOf(table)])),
-      status: lazyView(async () => (await import('../../pages/data-views/status.js')).statusView()),
+      status: lazyView(async () => (await import('../../../core/pages/data-views/status.js')).statusView()),
     },
     views[0] ?? 'status',
   );

@@ -1,7 +1,7 @@
-import { latestOf, showLatest } from '../../pages/data-views/latest.js';
-import { dataTable } from '../../pages/data-views/table.js';
-import { Problem } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
+import { latestOf, showLatest } from '../../../core/pages/data-views/latest.js';
+import { dataTable } from '../../../core/pages/data-views/table.js';
+import { Problem } from '../../../core/pages/shared/api.js';
+import { h } from '../../../core/pages/shared/dom.js';
 import { cellsOf, inSentence, linkOf, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
 import { marked } from './matches.js';

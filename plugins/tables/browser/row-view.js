@@ -1,8 +1,8 @@
-import { csvOf } from '../../pages/data-views/csv.js';
-import { dataTools } from '../../pages/data-views/figure.js';
-import { fileNameOf } from '../../pages/data-views/save.js';
-import { getJson, Problem } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
+import { csvOf } from '../../../core/pages/data-views/csv.js';
+import { dataTools } from '../../../core/pages/data-views/figure.js';
+import { fileNameOf } from '../../../core/pages/data-views/save.js';
+import { getJson, Problem } from '../../../core/pages/shared/api.js';
+import { h } from '../../../core/pages/shared/dom.js';
 import { cellsOf, inSentence, linkOf, targetOf, words } from './cells.js';
 import { chartChoices } from './time-figures.js';
 
@@ -34,7 +34,7 @@ const csvOfRow = ({ columns }, row) => {
   ]);
 };
 
-/** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
+/** @param {Table} table @returns {import('../../../core/pages/data-views/router.js').Route} */
 export const rowView = (table) => async (parameters, signal) => {
   const { name, columns, key } = table;
   if (parameters.length !== key.length) {

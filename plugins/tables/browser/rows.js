@@ -1,5 +1,5 @@
-import { getJson, Problem, request } from '../../pages/shared/api.js';
-import { onceEach } from '../../pages/shared/once.js';
+import { getJson, Problem, request } from '../../../core/pages/shared/api.js';
+import { onceEach } from '../../../core/pages/shared/once.js';
 import { matchingOf } from './conditions.js';
 
 /** @import { Column, Table } from './tables.js' */

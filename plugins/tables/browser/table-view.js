@@ -1,12 +1,12 @@
-import { keepInAddress, setChoices } from '../../pages/data-views/address.js';
-import { choice } from '../../pages/data-views/controls.js';
-import { replaceTools, sourceLine } from '../../pages/data-views/figure.js';
-import { latestOf } from '../../pages/data-views/latest.js';
-import { loadModule, retitle } from '../../pages/data-views/router.js';
-import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
-import { h, ownerName } from '../../pages/shared/dom.js';
-import { onceEach } from '../../pages/shared/once.js';
-import { problemView } from '../../pages/shared/problems.js';
+import { keepInAddress, setChoices } from '../../../core/pages/data-views/address.js';
+import { choice } from '../../../core/pages/data-views/controls.js';
+import { replaceTools, sourceLine } from '../../../core/pages/data-views/figure.js';
+import { latestOf } from '../../../core/pages/data-views/latest.js';
+import { loadModule, retitle } from '../../../core/pages/data-views/router.js';
+import { narrowBy, searchField } from '../../../core/pages/data-views/search-field.js';
+import { h, ownerName } from '../../../core/pages/shared/dom.js';
+import { onceEach } from '../../../core/pages/shared/once.js';
+import { problemView } from '../../../core/pages/shared/problems.js';
 import { words } from './cells.js';
 import { chipsOf, filtersText, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
@@ -125,7 +125,7 @@ const TABS = [
   ['time', 'Over time'],
 ];
 
-/** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
+/** @param {Table} table @returns {import('../../../core/pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
   const ignored = expandFilters(table, query);
   const sample = await sampleOf(table);

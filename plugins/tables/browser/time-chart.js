@@ -1,11 +1,11 @@
-import { chart } from '../../pages/data-views/chart.js';
-import { choice, select } from '../../pages/data-views/controls.js';
-import { linesCsv } from '../../pages/data-views/csv.js';
-import { chartFigure, linesTable } from '../../pages/data-views/figure.js';
-import { latestOf, showLatest } from '../../pages/data-views/latest.js';
-import { Problem } from '../../pages/shared/api.js';
-import { h, keepingFocus, ownerName } from '../../pages/shared/dom.js';
-import { exact, rounded } from '../../pages/shared/format.js';
+import { chart } from '../../../core/pages/data-views/chart.js';
+import { choice, select } from '../../../core/pages/data-views/controls.js';
+import { linesCsv } from '../../../core/pages/data-views/csv.js';
+import { chartFigure, linesTable } from '../../../core/pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../core/pages/data-views/latest.js';
+import { Problem } from '../../../core/pages/shared/api.js';
+import { h, keepingFocus, ownerName } from '../../../core/pages/shared/dom.js';
+import { exact, rounded } from '../../../core/pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf } from './conditions.js';
@@ -77,7 +77,7 @@ const textsOf = ({ columns }, { form, value, time }, { period, means }) => {
 
 /**
  * @param {ReturnType<typeof textsOf>} texts @param {Choices} chosen @param {Figures} figures
- * @returns {import('../../pages/data-views/drawing.js').ChartOptions}
+ * @returns {import('../../../core/pages/data-views/drawing.js').ChartOptions}
  */
 const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
   return {

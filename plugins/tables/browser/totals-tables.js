@@ -1,7 +1,7 @@
-import { bar } from '../../pages/data-views/bars.js';
-import { column, numbers } from '../../pages/data-views/table.js';
-import { h } from '../../pages/shared/dom.js';
-import { decimalsOf, number, rounded } from '../../pages/shared/format.js';
+import { bar } from '../../../core/pages/data-views/bars.js';
+import { column, numbers } from '../../../core/pages/data-views/table.js';
+import { h } from '../../../core/pages/shared/dom.js';
+import { decimalsOf, number, rounded } from '../../../core/pages/shared/format.js';
 import { groupTexts, inSentence, numberTexts } from './cells.js';
 
 /** @import { Column, Table } from './tables.js' */

@@ -110,6 +110,7 @@ describe('declarations of plugins', () => {
     ['an invalid error', withRoute({ errors: [undefined] }), 'errors: "code" is missing'],
     ['a misspelt property of a mount', withMount({ method: ['POST'] }), '/page', 'did you mean "methods"'],
     ['a mount without a handler', withMount({ handler: undefined }), '/page', '"handler" is missing'],
+    ['a mount with an unknown kind of page', withMount({ page: 'guides' }), '/page', 'page must be "main", "guide" or'],
     ['an invalid method', withMount({ methods: ['FETCH'] }), '/page', '"FETCH"'],
     [
       'routes that return a promise',

@@ -4,14 +4,15 @@ import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
 const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, peakText, periodText } = await pageModules(
-  'tables/browser/tables',
-  'tables/browser/time-figures',
+  'plugins/tables/browser/tables',
+  'plugins/tables/browser/time-figures',
 );
-const { listTarget, valuesIn, selecting, toggled, chosenValues, expandFilters } =
-  await pageModules('tables/browser/conditions');
-const { countText, titleOf, filteredTitleOf } = await pageModules('tables/browser/count-text');
-const { cellsOf, inSentence } = await pageModules('tables/browser/cells');
-const { partsOf } = await pageModules('tables/browser/matches');
+const { listTarget, valuesIn, selecting, toggled, chosenValues, expandFilters } = await pageModules(
+  'plugins/tables/browser/conditions',
+);
+const { countText, titleOf, filteredTitleOf } = await pageModules('plugins/tables/browser/count-text');
+const { cellsOf, inSentence } = await pageModules('plugins/tables/browser/cells');
+const { partsOf } = await pageModules('plugins/tables/browser/matches');
 
 interface Table {
   readonly name: string;
@@ -171,8 +172,8 @@ describe('plugin table-pages', () => {
   });
 
   it('includes all times of a day in a range that ends on it', async () => {
-    const { conditionText } = await pageModules('tables/browser/chips');
-    const { DAY_END } = await pageModules('tables/browser/conditions');
+    const { conditionText } = await pageModules('plugins/tables/browser/chips');
+    const { DAY_END } = await pageModules('plugins/tables/browser/conditions');
     const value = `2024-05-01${DAY_END}`;
     expect(['2024-05-01T00:00:00Z', '2024-05-01T23:59:59.999999Z'].every((time) => time < value)).to.equal(true);
     expect(value < '2024-05-02T00:00:00Z').to.equal(true);
@@ -254,8 +255,8 @@ describe('plugin table-pages', () => {
   });
 
   it('shows small numbers in rows, totals, charts and their tables', async () => {
-    const { listColumns, meanTexts } = await pageModules('tables/browser/totals-tables');
-    const { rounded } = await pageModules('pages/shared/format');
+    const { listColumns, meanTexts } = await pageModules('plugins/tables/browser/totals-tables');
+    const { rounded } = await pageModules('core/pages/shared/format');
     const columns = ['size', 'kind', 'place'].map((name) => ({ name, label: name }));
     const values = [0.0031, 1e-7, 2e-14, 1 / 300];
     const rows = values.map((size) => ({ size, mean: size, min: size, kind: 'a', place: 'b' }));

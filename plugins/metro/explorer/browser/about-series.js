@@ -1,4 +1,4 @@
-import { getJson } from '../../../pages/shared/api.js';
+import { getJson } from '../../../../core/pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';
 
@@ -9,7 +9,7 @@ const ageOf = async (series, signal) => {
   return overdue(sources, generated_at, series);
 };
 
-/** @type {import('../../../pages/data-views/router.js').About} */
+/** @type {import('../../../../core/pages/data-views/router.js').About} */
 export const aboutSeries = async (series, signal) => {
   const [notes, late] = await Promise.all([notesOf(series, signal), ageOf(series, signal).catch(() => '')]);
   return { notes, late };

@@ -1,5 +1,5 @@
-import { publicPath } from '../../../pages/shared/api.js';
-import { h } from '../../../pages/shared/dom.js';
+import { publicPath } from '../../../../core/pages/shared/api.js';
+import { h } from '../../../../core/pages/shared/dom.js';
 import { signalsText } from './grades.js';
 
 /** @param {string} text @param {string} [part] */

@@ -1,6 +1,6 @@
-import { getJson } from '../../../pages/shared/api.js';
-import { period } from '../../../pages/shared/format.js';
-import { onceEach } from '../../../pages/shared/once.js';
+import { getJson } from '../../../../core/pages/shared/api.js';
+import { period } from '../../../../core/pages/shared/format.js';
+import { onceEach } from '../../../../core/pages/shared/once.js';
 
 /** @import { Area, Series } from '../../client/api-types.js' */
 

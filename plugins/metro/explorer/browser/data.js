@@ -1,9 +1,9 @@
-import { dataTools } from '../../../pages/data-views/figure.js';
-import { save } from '../../../pages/data-views/save.js';
-import { dataTable } from '../../../pages/data-views/table.js';
-import { getJson, request } from '../../../pages/shared/api.js';
-import { h } from '../../../pages/shared/dom.js';
-import { bytes } from '../../../pages/shared/format.js';
+import { dataTools } from '../../../../core/pages/data-views/figure.js';
+import { save } from '../../../../core/pages/data-views/save.js';
+import { dataTable } from '../../../../core/pages/data-views/table.js';
+import { getJson, request } from '../../../../core/pages/shared/api.js';
+import { h } from '../../../../core/pages/shared/dom.js';
+import { bytes } from '../../../../core/pages/shared/format.js';
 import { catalog, HPI } from './catalog.js';
 
 /** @typedef {{ name: string, about: string, target: string }} Collection */
@@ -60,7 +60,7 @@ const download = ({ name, target }, [extension, label, accept]) => {
   return [button, ' ', note, ' '];
 };
 
-/** @type {import('../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../core/pages/data-views/router.js').Route} */
 export const dataView = async (_parameters, signal) => {
   const [all, { snapshot }] = await Promise.all([catalog(), getJson('/status', { key: false, signal })]);
   const rows = [
@@ -84,7 +84,7 @@ export const dataView = async (_parameters, signal) => {
       dataTable({
         caption: 'Collections.',
         rows,
-        columns: /** @type {import('../../../pages/data-views/table.js').Column<Collection>[]} */ ([
+        columns: /** @type {import('../../../../core/pages/data-views/table.js').Column<Collection>[]} */ ([
           { label: 'Collection', cell: ({ about }) => about },
           { label: 'Call', cell: ({ target }) => h('code', target.replace(/(.{42}).+/, '$1…')), name: 'wide' },
           {

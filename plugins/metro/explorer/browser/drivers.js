@@ -1,8 +1,8 @@
-import { bar } from '../../../pages/data-views/bars.js';
-import { dataTable, numbers } from '../../../pages/data-views/table.js';
-import { getJson } from '../../../pages/shared/api.js';
-import { h } from '../../../pages/shared/dom.js';
-import { percent, points } from '../../../pages/shared/format.js';
+import { bar } from '../../../../core/pages/data-views/bars.js';
+import { dataTable, numbers } from '../../../../core/pages/data-views/table.js';
+import { getJson } from '../../../../core/pages/shared/api.js';
+import { h } from '../../../../core/pages/shared/dom.js';
+import { percent, points } from '../../../../core/pages/shared/format.js';
 import { inputLabel } from './inputs.js';
 
 /** @import { Driver } from '../../client/api-types.js' */

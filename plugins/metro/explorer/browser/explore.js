@@ -1,14 +1,14 @@
-import { textColumns } from '../../../pages/data-views/figure.js';
-import { startPage } from '../../../pages/data-views/page-start.js';
-import { lazyView, startRouter } from '../../../pages/data-views/router.js';
-import { h } from '../../../pages/shared/dom.js';
+import { textColumns } from '../../../../core/pages/data-views/figure.js';
+import { startPage } from '../../../../core/pages/data-views/page-start.js';
+import { lazyView, startRouter } from '../../../../core/pages/data-views/router.js';
+import { h } from '../../../../core/pages/shared/dom.js';
 import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { titlesOf } from './catalog.js';
 import { readParameters } from './parameters.js';
 import { openSearched, startSearch } from './search-box.js';
 
-/** @import { Route } from '../../../pages/data-views/router.js' */
+/** @import { Route } from '../../../../core/pages/data-views/router.js' */
 
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
@@ -31,7 +31,7 @@ const ROUTES = {
   series: lazyView(async () => (await import('./series.js')).seriesView),
   backtest: lazyView(async () => (await import('./backtest/view.js')).backtestView),
   status: lazyView(async () => {
-    const { statusView } = await import('../../../pages/data-views/status.js');
+    const { statusView } = await import('../../../../core/pages/data-views/status.js');
     const more = () => h('p', h('a', { href: '#/data' }, 'Download all the data'));
     return statusView({ titles: titlesOf, more });
   }),

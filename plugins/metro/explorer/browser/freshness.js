@@ -1,4 +1,4 @@
-import { periodInWords } from '../../../pages/shared/format.js';
+import { periodInWords } from '../../../../core/pages/shared/format.js';
 
 /**
  * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, age_seconds: number | null,

@@ -1,4 +1,4 @@
-import { number, share } from '../../../pages/shared/format.js';
+import { number, share } from '../../../../core/pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes

@@ -1,4 +1,4 @@
-import { getJson, request } from '../../../pages/shared/api.js';
+import { getJson, request } from '../../../../core/pages/shared/api.js';
 import { forecastsName } from './basis.js';
 import { catalog, HPI, listOf, seriesOf } from './catalog.js';
 import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures.js';

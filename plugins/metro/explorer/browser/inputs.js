@@ -1,4 +1,4 @@
-import { points } from '../../../pages/shared/format.js';
+import { points } from '../../../../core/pages/shared/format.js';
 
 /** @typedef {{ inputs?: readonly { name: string, mean_contribution_pp: number }[] | null }} Run */
 

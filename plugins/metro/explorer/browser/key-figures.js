@@ -1,7 +1,7 @@
-import { h } from '../../../pages/shared/dom.js';
+import { h } from '../../../../core/pages/shared/dom.js';
 
 /**
- * @typedef {readonly [name: string, value: import('../../../pages/shared/dom.js').Child, remark?: string | undefined]}
+ * @typedef {readonly [name: string, value: import('../../../../core/pages/shared/dom.js').Child, remark?: string | undefined]}
  * KeyFigure
  */
 

@@ -1,4 +1,4 @@
-import { list, quarter } from '../../../pages/shared/format.js';
+import { list, quarter } from '../../../../core/pages/shared/format.js';
 
 /** @import { ForecastTrack as Track } from '../../client/api-types.js' */
 

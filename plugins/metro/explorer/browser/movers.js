@@ -1,10 +1,10 @@
-import { badge } from '../../../pages/data-views/badge.js';
-import { bar } from '../../../pages/data-views/bars.js';
-import { dataTools } from '../../../pages/data-views/figure.js';
-import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
-import { getJson } from '../../../pages/shared/api.js';
-import { h } from '../../../pages/shared/dom.js';
-import { counted, day, direction, number, percent, points } from '../../../pages/shared/format.js';
+import { badge } from '../../../../core/pages/data-views/badge.js';
+import { bar } from '../../../../core/pages/data-views/bars.js';
+import { dataTools } from '../../../../core/pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../../core/pages/data-views/table.js';
+import { getJson } from '../../../../core/pages/shared/api.js';
+import { h } from '../../../../core/pages/shared/dom.js';
+import { counted, day, direction, number, percent, points } from '../../../../core/pages/shared/format.js';
 import { markOf, signalsNote } from './basis.js';
 import { allMarkets, HPI } from './catalog.js';
 import { commonCause, mainDriver } from './inputs.js';
@@ -14,7 +14,7 @@ const TARGET = '/movers?limit=50';
 
 /** @typedef {Required<import('../../client/api-types.js').Mover>} Mover */
 
-/** @param {number} most @returns {import('../../../pages/data-views/table.js').Column<Mover>[]} */
+/** @param {number} most @returns {import('../../../../core/pages/data-views/table.js').Column<Mover>[]} */
 const columns = (most) => [
   {
     label: 'Market',
@@ -71,7 +71,7 @@ const emptyView = () => ({
   ],
 });
 
-/** @type {import('../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../core/pages/data-views/router.js').Route} */
 export const moversView = async (_parameters, signal) => {
   const [{ data }, markets, { data: runs }] = await Promise.all([
     getJson(TARGET, { signal }),

@@ -1,4 +1,4 @@
-import { keepInAddress, listIn, setChoices } from '../../../pages/data-views/address.js';
+import { keepInAddress, listIn, setChoices } from '../../../../core/pages/data-views/address.js';
 
 /**
  * The parameters of the addresses of each view, with the values that they accept. Each value of a list is checked. Null

@@ -3,7 +3,7 @@
  * https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions
  */
 
-/** @type {NonNullable<import('../../../pages/data-views/drawing.js').ChartOptions['shades']>} */
+/** @type {NonNullable<import('../../../../core/pages/data-views/drawing.js').ChartOptions['shades']>} */
 export const recessions = {
   label: 'Recession (NBER)',
   spans: [

@@ -3,10 +3,10 @@
  * what the list does not show: states, series, lists, comparisons and metros with divisions.
  */
 
-import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
-import { mayCall } from '../../../pages/shared/api.js';
-import { find, h } from '../../../pages/shared/dom.js';
-import { optionList } from '../../../pages/shared/option-list.js';
+import { isNarrowing, searchField } from '../../../../core/pages/data-views/search-field.js';
+import { mayCall } from '../../../../core/pages/shared/api.js';
+import { find, h } from '../../../../core/pages/shared/dom.js';
+import { optionList } from '../../../../core/pages/shared/option-list.js';
 import { catalog, places } from './catalog.js';
 import { loadZips } from './zip-codes.js';
 

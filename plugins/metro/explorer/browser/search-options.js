@@ -1,4 +1,4 @@
-import { counted } from '../../../pages/shared/format.js';
+import { counted } from '../../../../core/pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
 import { onlyOne, placeIn, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
 import { compareOptions, listOptions, seriesNamed } from './search-topics.js';

@@ -1,4 +1,4 @@
-import { counted } from '../../../pages/shared/format.js';
+import { counted } from '../../../../core/pages/shared/format.js';
 import { namesIn, onlyOne, placeIn, STATES, stateNamed, tellingName, wordsOf } from './search.js';
 
 /** @import { Lists, Option } from './search-options.js' */

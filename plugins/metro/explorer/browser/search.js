@@ -1,5 +1,5 @@
-import { h } from '../../../pages/shared/dom.js';
-import { plain } from '../../../pages/shared/format.js';
+import { h } from '../../../../core/pages/shared/dom.js';
+import { plain } from '../../../../core/pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
 import { metroOfZip } from './zip-codes.js';
 

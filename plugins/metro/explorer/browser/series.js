@@ -1,12 +1,12 @@
-import { keepInAddress } from '../../../pages/data-views/address.js';
-import { chart } from '../../../pages/data-views/chart.js';
-import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
-import { changingFigure, dataTools } from '../../../pages/data-views/figure.js';
-import { latestOf } from '../../../pages/data-views/latest.js';
-import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
-import { getJson, Problem } from '../../../pages/shared/api.js';
-import { h } from '../../../pages/shared/dom.js';
-import { day, exact, period, periodInWords } from '../../../pages/shared/format.js';
+import { keepInAddress } from '../../../../core/pages/data-views/address.js';
+import { chart } from '../../../../core/pages/data-views/chart.js';
+import { lastYears, spanChoice } from '../../../../core/pages/data-views/controls.js';
+import { changingFigure, dataTools } from '../../../../core/pages/data-views/figure.js';
+import { latestOf } from '../../../../core/pages/data-views/latest.js';
+import { column, dataTable, numbers } from '../../../../core/pages/data-views/table.js';
+import { getJson, Problem } from '../../../../core/pages/shared/api.js';
+import { h } from '../../../../core/pages/shared/dom.js';
+import { day, exact, period, periodInWords } from '../../../../core/pages/shared/format.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
 import { monthsBetween, yearEarlier } from './market-figures.js';
 import { recessions } from './recessions.js';
@@ -14,7 +14,7 @@ import { recessions } from './recessions.js';
 /** @import { Series } from '../../client/api-types.js' */
 /** @import { Observation } from './market-figures.js' */
 
-/** @type {import('../../../pages/data-views/table.js').Column<Series>[]} */
+/** @type {import('../../../../core/pages/data-views/table.js').Column<Series>[]} */
 const COLUMNS = [
   {
     label: 'Series',
@@ -43,7 +43,7 @@ const COLUMNS = [
   },
 ];
 
-/** @type {import('../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../core/pages/data-views/router.js').Route} */
 export const seriesView = (parameters, signal, query) =>
   parameters[0] ? oneSeries(parameters[0], signal, query) : allSeries(query);
 
@@ -119,7 +119,7 @@ const DEFAULT_YEARS = 20;
 const seriesFigure = (series, rows, { query, signal, source }) => {
   const { dates, values } = periodsOf(rows, series.cadence);
   let years = Number(query.get('years') ?? DEFAULT_YEARS);
-  /** @returns {import('../../../pages/data-views/drawing.js').ChartOptions} */
+  /** @returns {import('../../../../core/pages/data-views/drawing.js').ChartOptions} */
   const options = () => ({
     label: `${series.title}, ${series.units}.`,
     unit: unitOf(series),

@@ -1,4 +1,4 @@
-import { onceEach } from '../../../pages/shared/once.js';
+import { onceEach } from '../../../../core/pages/shared/once.js';
 
 const once = onceEach();
 /** @type {Map<string, string>} */

@@ -13,12 +13,12 @@ const {
   commonCause,
   ...scores
 } = await pageModules(
-  'metro/explorer/browser/backtest/scores',
-  'metro/explorer/browser/data-calls',
-  'metro/explorer/browser/freshness',
-  'metro/explorer/browser/grades',
-  'metro/explorer/browser/market/reasons',
-  'metro/explorer/browser/inputs',
+  'plugins/metro/explorer/browser/backtest/scores',
+  'plugins/metro/explorer/browser/data-calls',
+  'plugins/metro/explorer/browser/freshness',
+  'plugins/metro/explorer/browser/grades',
+  'plugins/metro/explorer/browser/market/reasons',
+  'plugins/metro/explorer/browser/inputs',
 );
 
 describe('the explorer’s API calls', () => {

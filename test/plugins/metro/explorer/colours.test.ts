@@ -61,7 +61,7 @@ const oklab = (color: Color): Color => {
   );
 };
 
-const css = await readFile(join(packageRoot, 'plugins/pages/shared/tokens.css'), 'utf8');
+const css = await readFile(join(packageRoot, 'core/pages/shared/tokens.css'), 'utf8');
 const SCHEMES = ['light', 'dark'] as const;
 const hexOf = (name: string, scheme: (typeof SCHEMES)[number]): string => {
   const [, light, dark] = new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`).exec(css)!;
@@ -109,7 +109,7 @@ describe('the colours of the explorer', () => {
   }
 });
 
-const { fillsOf, scaleOf } = await pageModules('metro/explorer/browser/markets/scales');
+const { fillsOf, scaleOf } = await pageModules('plugins/metro/explorer/browser/markets/scales');
 const labels = (measure: string, values: readonly unknown[]): string[] =>
   scaleOf(measure, values).steps.map(({ label }: { label: string }) => label);
 

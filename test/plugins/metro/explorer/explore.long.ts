@@ -773,7 +773,7 @@ describe('the explorer in Chromium', () => {
     expect(entries.map(([extension]) => extension)).to.deep.equal(['png', 'csv']);
     expect(entries[1]?.[1]).to.match(/^date,"Atlanta, GA","Houston, TX",/);
     const wide = (await page.evaluate(`(async () => {
-      const { textWidth, wrap } = await import('/explore/pages/data-views/svg.js');
+      const { textWidth, wrap } = await import('/explore/core/pages/data-views/svg.js');
       const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
       return lines.map((line) => textWidth(line, 25, 650));
     })()`)) as number[];

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
 const figures = await pageModules(
-  'metro/explorer/browser/market-figures',
-  'metro/explorer/browser/recessions',
-  'pages/shared/format',
+  'plugins/metro/explorer/browser/market-figures',
+  'plugins/metro/explorer/browser/recessions',
+  'core/pages/shared/format',
 );
 
 const rows = (...values: readonly (readonly [string, number])[]) =>

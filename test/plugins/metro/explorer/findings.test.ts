@@ -3,8 +3,10 @@ import type { FrontPageContext } from '../../../../core/contracts/plugin.js';
 import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
-const { comparisonFile, findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/texts');
+const { findingOf } = await pageModules('plugins/metro/explorer/browser/markets/texts');
+const { comparisonFile, findingOf: comparisonFinding } = await pageModules(
+  'plugins/metro/explorer/browser/compare/texts',
+);
 
 const boise = { name: 'Boise City, ID', forecast: 3.6, last: -0.2, grade: 'B', signal: 'hold' };
 const austin = { name: 'Austin, TX', forecast: -1.2, last: -2, grade: 'F', signal: 'hold' };

@@ -5,8 +5,8 @@ import { request } from '../../../support/http-client.js';
 import { pageModules } from '../../../support/page-modules.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
-const { commonCause } = await pageModules('metro/explorer/browser/inputs');
-const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
+const { commonCause } = await pageModules('plugins/metro/explorer/browser/inputs');
+const { findingOf } = await pageModules('plugins/metro/explorer/browser/markets/texts');
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of any endpoint
 type Row = Readonly<Record<string, any>>;

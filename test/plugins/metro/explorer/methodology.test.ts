@@ -33,7 +33,7 @@ describe('docs/explanation/methodology.md', () => {
 
 describe('docs/explanation/track-record.md', () => {
   it('has every figure of the web page that the methodology leaves empty', async () => {
-    const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
+    const { figures } = await pageModules('plugins/metro/explorer/browser/methodology/figures');
     const methodology = figuresIn(await text());
     const record = figuresIn(await read('track-record'));
     expect([...methodology.keys()].filter((name) => name !== 'source')).to.have.members(Object.keys(figures));

@@ -3,9 +3,9 @@ import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
 
 const { searcher, namesIn, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAMES } = await pageModules(
-  'metro/explorer/browser/search',
-  'metro/explorer/browser/search-options',
-  'metro/explorer/browser/nicknames',
+  'plugins/metro/explorer/browser/search',
+  'plugins/metro/explorer/browser/search-options',
+  'plugins/metro/explorer/browser/nicknames',
 );
 
 const areas = [...metroAreas.values()];

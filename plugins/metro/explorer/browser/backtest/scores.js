@@ -1,7 +1,7 @@
-import { bar } from '../../../../pages/data-views/bars.js';
-import { numbers } from '../../../../pages/data-views/table.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { number } from '../../../../pages/shared/format.js';
+import { bar } from '../../../../../core/pages/data-views/bars.js';
+import { numbers } from '../../../../../core/pages/data-views/table.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { number } from '../../../../../core/pages/shared/format.js';
 
 /** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
 
@@ -48,7 +48,7 @@ export const markNote = () => h('span', { class: 'wide' }, 'A mark on each bar s
 /** @param {readonly Group[]} groups */
 export const errorColumns = (groups) => {
   const most = Math.max(...groups.map((row) => Math.max(row.mae_pp, bestError(row))));
-  return /** @type {import('../../../../pages/data-views/table.js').Column<Group>[]} */ ([
+  return /** @type {import('../../../../../core/pages/data-views/table.js').Column<Group>[]} */ ([
     {
       ...numbers('Error', (row) => row.mae_pp, size),
       cell: (row) => [size(row.mae_pp), h('small', { class: 'muted narrow' }, `benchmark: ${size(bestError(row))}`)],

@@ -1,10 +1,10 @@
-import { badge } from '../../../../pages/data-views/badge.js';
-import { bar } from '../../../../pages/data-views/bars.js';
-import { dataTools } from '../../../../pages/data-views/figure.js';
-import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
-import { getJson } from '../../../../pages/shared/api.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { counted, day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
+import { badge } from '../../../../../core/pages/data-views/badge.js';
+import { bar } from '../../../../../core/pages/data-views/bars.js';
+import { dataTools } from '../../../../../core/pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../../../core/pages/data-views/table.js';
+import { getJson } from '../../../../../core/pages/shared/api.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { counted, day, exact, number, points, quarter, share } from '../../../../../core/pages/shared/format.js';
 import { basisNote, basisText, methodologyLink } from '../basis.js';
 import { HPI, listOf, seriesOf } from '../catalog.js';
 import { limitsOf } from '../grades.js';
@@ -13,7 +13,7 @@ import { STATES } from '../search.js';
 import { breakdownTarget, declinesCalled, errorColumns, markNote, periodsText, size } from './scores.js';
 import { yearFigures } from './years.js';
 
-/** @import { Column } from '../../../../pages/data-views/table.js' */
+/** @import { Column } from '../../../../../core/pages/data-views/table.js' */
 /** @import { Backtest, BacktestGroup as Group, ForecastRun } from '../../../client/api-types.js' */
 
 const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
@@ -194,7 +194,7 @@ const emptyView = () => {
   };
 };
 
-/** @type {import('../../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../../core/pages/data-views/router.js').Route} */
 export const backtestView = async (_parameters, signal) => {
   const data = /** @type {Backtest | null} */ ((await getJson('/forecast-backtest', { signal })).data);
   if (data === null) return emptyView();

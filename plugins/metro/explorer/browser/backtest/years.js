@@ -1,11 +1,11 @@
-import { chart } from '../../../../pages/data-views/chart.js';
-import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
-import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { number, points, share } from '../../../../pages/shared/format.js';
+import { chart } from '../../../../../core/pages/data-views/chart.js';
+import { chartFigure, linesTable } from '../../../../../core/pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../../../core/pages/data-views/table.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { number, points, share } from '../../../../../core/pages/shared/format.js';
 import { bestError, breakdownTarget, declinesCalled, errorColumns, markNote, size } from './scores.js';
 
-/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { ChartOptions } from '../../../../../core/pages/data-views/drawing.js' */
 /** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
 
 /** @param {readonly Group[]} years */

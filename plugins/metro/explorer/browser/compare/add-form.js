@@ -1,4 +1,4 @@
-import { h } from '../../../../pages/shared/dom.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { namesIn, onlyOne, plainName } from '../search.js';
 import { loadZips } from '../zip-codes.js';

@@ -1,13 +1,13 @@
-import { chart } from '../../../../pages/data-views/chart.js';
-import { linesCsv } from '../../../../pages/data-views/csv.js';
-import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
-import { h } from '../../../../pages/shared/dom.js';
+import { chart } from '../../../../../core/pages/data-views/chart.js';
+import { linesCsv } from '../../../../../core/pages/data-views/csv.js';
+import { chartFigure, linesTable } from '../../../../../core/pages/data-views/figure.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 import { creditOf } from '../catalog.js';
 import { compareCalls } from '../data-calls.js';
 import { PRICES } from '../index-data.js';
 import { comparisonFile, NO_FINDING, namesOf } from './texts.js';
 
-/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { ChartOptions } from '../../../../../core/pages/data-views/drawing.js' */
 /** @import { Series } from '../../../client/api-types.js' */
 /** @import { Choices, Member } from './members.js' */
 

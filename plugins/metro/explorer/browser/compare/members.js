@@ -1,5 +1,5 @@
-import { listIn } from '../../../../pages/data-views/address.js';
-import { onceEach } from '../../../../pages/shared/once.js';
+import { listIn } from '../../../../../core/pages/data-views/address.js';
+import { onceEach } from '../../../../../core/pages/shared/once.js';
 import { catalog, HPI, places, seriesOf } from '../catalog.js';
 import { hasRealTerms, indexOf, indexTarget, isAreaIndex, NATION, observationsOf, realOf } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';

@@ -1,4 +1,4 @@
-import { list, number, percent, points, quarter } from '../../../../pages/shared/format.js';
+import { list, number, percent, points, quarter } from '../../../../../core/pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import {
   commonStart,
@@ -11,7 +11,7 @@ import {
 } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 
-/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { ChartOptions } from '../../../../../core/pages/data-views/drawing.js' */
 /** @import { Choices, Member } from './members.js' */
 
 /** @param {ReadonlyMap<string, number>} changes @param {ReadonlyMap<string, number>} others */

@@ -1,7 +1,7 @@
-import { fileNameOf } from '../../../../pages/data-views/save.js';
-import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/shared/format.js';
+import { fileNameOf } from '../../../../../core/pages/data-views/save.js';
+import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../../core/pages/shared/format.js';
 
-/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { ChartOptions } from '../../../../../core/pages/data-views/drawing.js' */
 /** @import { Choices, Member } from './members.js' */
 
 /** Title if no two values of the lines can be compared. */

@@ -1,9 +1,9 @@
-import { keepInAddress } from '../../../../pages/data-views/address.js';
-import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
-import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
-import { nameTab, retitle } from '../../../../pages/data-views/router.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { quarter } from '../../../../pages/shared/format.js';
+import { keepInAddress } from '../../../../../core/pages/data-views/address.js';
+import { checkBox, choice, select } from '../../../../../core/pages/data-views/controls.js';
+import { latestOf, showLatest } from '../../../../../core/pages/data-views/latest.js';
+import { nameTab, retitle } from '../../../../../core/pages/data-views/router.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { quarter } from '../../../../../core/pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
 import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
@@ -54,7 +54,7 @@ const controlsOf = (chosen, years, choose) => {
   };
 };
 
-/** @type {import('../../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../../core/pages/data-views/router.js').Route} */
 export const compareView = async (_parameters, signal, query) => {
   const [offer, index] = await Promise.all([offerOf(signal), seriesOf(HPI)]);
   const { chosen, isExample, problem, divisions } = choicesOf(query, offer);

@@ -1,4 +1,4 @@
-import { day } from '../../../../pages/shared/format.js';
+import { day } from '../../../../../core/pages/shared/format.js';
 import { creditOf } from '../catalog.js';
 
 /** @import { ForecastTrack as Track, Series } from '../../../client/api-types.js' */

@@ -1,11 +1,11 @@
-import { keepInAddress } from '../../../../pages/data-views/address.js';
-import { chart } from '../../../../pages/data-views/chart.js';
-import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';
-import { changingFigure } from '../../../../pages/data-views/figure.js';
-import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
-import { column, numbers } from '../../../../pages/data-views/table.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { day, percent, quarter, rounded } from '../../../../pages/shared/format.js';
+import { keepInAddress } from '../../../../../core/pages/data-views/address.js';
+import { chart } from '../../../../../core/pages/data-views/chart.js';
+import { checkBox, choice, spanChoice } from '../../../../../core/pages/data-views/controls.js';
+import { changingFigure } from '../../../../../core/pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../../../core/pages/data-views/latest.js';
+import { column, numbers } from '../../../../../core/pages/data-views/table.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { day, percent, quarter, rounded } from '../../../../../core/pages/shared/format.js';
 import { hasRealTerms, indexTarget } from '../index-data.js';
 import { plainName } from '../search.js';
 import { creditsOf, publishersOf } from './context.js';
@@ -79,7 +79,7 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 
 /**
  * @param {Context} context @param {Choices['show']} show
- * @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
+ * @param {import('../../../../../core/pages/data-views/drawing.js').ChartOptions} options
  */
 const belowOf = (context, show, options) => {
   const { cbsa, name } = context.market;

@@ -1,11 +1,11 @@
-import { lastYears } from '../../../../pages/data-views/controls.js';
-import { number, percent, quarter } from '../../../../pages/shared/format.js';
+import { lastYears } from '../../../../../core/pages/data-views/controls.js';
+import { number, percent, quarter } from '../../../../../core/pages/shared/format.js';
 import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';
 import { fanOf, gapsText, quartersBetween, valuesOf, withoutPrices, yearlyChange } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 import { plainName, shortName, statesOf } from '../search.js';
 
-/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { ChartOptions } from '../../../../../core/pages/data-views/drawing.js' */
 /** @import { Context } from './context.js' */
 
 /**

@@ -1,4 +1,4 @@
-import { h } from '../../../../pages/shared/dom.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 
 /** @import { Area } from '../../../client/api-types.js' */
 

@@ -1,4 +1,4 @@
-import { list, number, percent, share } from '../../../../pages/shared/format.js';
+import { list, number, percent, share } from '../../../../../core/pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
 /** @import { ForecastTrack as Track } from '../../../client/api-types.js' */

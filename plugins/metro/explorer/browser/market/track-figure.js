@@ -1,8 +1,8 @@
-import { chart } from '../../../../pages/data-views/chart.js';
-import { chartFigure, dataTools } from '../../../../pages/data-views/figure.js';
-import { column, numbers } from '../../../../pages/data-views/table.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { day, exact, percent, points, quarter, share } from '../../../../pages/shared/format.js';
+import { chart } from '../../../../../core/pages/data-views/chart.js';
+import { chartFigure, dataTools } from '../../../../../core/pages/data-views/figure.js';
+import { column, numbers } from '../../../../../core/pages/data-views/table.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { day, exact, percent, points, quarter, share } from '../../../../../core/pages/shared/format.js';
 import { basisNote, basisText } from '../basis.js';
 import { quartersBetween, scoreOf } from '../market-figures.js';
 import { plainName } from '../search.js';
@@ -12,7 +12,7 @@ import { creditsOf, publishersOf } from './context.js';
 
 const TITLE = 'Past forecasts and outcomes';
 
-/** @type {import('../../../../pages/data-views/table.js').Column<Track>[]} */
+/** @type {import('../../../../../core/pages/data-views/table.js').Column<Track>[]} */
 const COLUMNS = [
   column('Target', ({ target_period }) => target_period, quarter, { name: 'date' }),
   column('Run', ({ run_at }) => run_at, day, { name: 'date' }),
@@ -37,7 +37,7 @@ const countsOf = (track) => [track.filter(({ basis }) => basis === 'reconstructe
 
 /**
  * @param {readonly Track[]} track @param {string} name
- * @returns {import('../../../../pages/data-views/drawing.js').ChartOptions}
+ * @returns {import('../../../../../core/pages/data-views/drawing.js').ChartOptions}
  */
 const optionsOf = (track, name) => {
   // If several runs have the same target quarter, the chart shows the latest run.

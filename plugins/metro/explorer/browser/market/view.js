@@ -1,7 +1,7 @@
-import { badge } from '../../../../pages/data-views/badge.js';
-import { getJson, Problem } from '../../../../pages/shared/api.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { day, moveOf, PAST_MOVES, percent, quarter } from '../../../../pages/shared/format.js';
+import { badge } from '../../../../../core/pages/data-views/badge.js';
+import { getJson, Problem } from '../../../../../core/pages/shared/api.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { day, moveOf, PAST_MOVES, percent, quarter } from '../../../../../core/pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { allAreas, catalog, HPI } from '../catalog.js';
 import { driversOf } from '../drivers.js';
@@ -115,7 +115,7 @@ const dividedView = async (cbsa) => {
   };
 };
 
-/** @type {import('../../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../../core/pages/data-views/router.js').Route} */
 export const marketView = async ([cbsa = ''], signal, query) => {
   let loaded;
   try {

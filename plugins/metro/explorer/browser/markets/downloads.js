@@ -1,6 +1,6 @@
-import { csvOf } from '../../../../pages/data-views/csv.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { day } from '../../../../pages/shared/format.js';
+import { csvOf } from '../../../../../core/pages/data-views/csv.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { day } from '../../../../../core/pages/shared/format.js';
 import { marketCalls } from '../data-calls.js';
 import { plainName } from '../search.js';
 
@@ -23,7 +23,7 @@ const csvOfRows = (rows, run) =>
 
 /**
  * @param {import('./filters.js').Choices} chosen @param {readonly Run[]} runs @param {() => readonly Row[]} rows
- * @returns {import('../../../../pages/data-views/figure.js').Tools}
+ * @returns {import('../../../../../core/pages/data-views/figure.js').Tools}
  */
 export const toolsOf = (chosen, runs, rows) => {
   const run = runs[chosen.run];

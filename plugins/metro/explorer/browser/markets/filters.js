@@ -1,7 +1,7 @@
-import { addressOf, listIn } from '../../../../pages/data-views/address.js';
-import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { counted, quarter } from '../../../../pages/shared/format.js';
+import { addressOf, listIn } from '../../../../../core/pages/data-views/address.js';
+import { choice, labelledSelect } from '../../../../../core/pages/data-views/controls.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { counted, quarter } from '../../../../../core/pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { addMonths } from '../market-figures.js';
 import { STATES, statesOf } from '../search.js';

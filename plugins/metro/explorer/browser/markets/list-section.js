@@ -1,6 +1,6 @@
-import { keepInAddress } from '../../../../pages/data-views/address.js';
-import { replaceTools } from '../../../../pages/data-views/figure.js';
-import { h } from '../../../../pages/shared/dom.js';
+import { keepInAddress } from '../../../../../core/pages/data-views/address.js';
+import { replaceTools } from '../../../../../core/pages/data-views/figure.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 import { signalsNote } from '../basis.js';
 import { toolsOf } from './downloads.js';
 import { countOf, DEFAULT_SORT, filterFields, matches, sortField } from './filters.js';

@@ -1,9 +1,9 @@
-import { badge } from '../../../../pages/data-views/badge.js';
-import { lineOf } from '../../../../pages/data-views/drawing.js';
-import { paint, svg } from '../../../../pages/data-views/svg.js';
-import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { number, percent, points } from '../../../../pages/shared/format.js';
+import { badge } from '../../../../../core/pages/data-views/badge.js';
+import { lineOf } from '../../../../../core/pages/data-views/drawing.js';
+import { paint, svg } from '../../../../../core/pages/data-views/svg.js';
+import { column, dataTable, numbers } from '../../../../../core/pages/data-views/table.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { number, percent, points } from '../../../../../core/pages/shared/format.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths, quartersBetween } from '../market-figures.js';
 import { marketLink } from '../search.js';
@@ -19,7 +19,7 @@ const WIDE = '(min-width: 40.01rem)';
 const band = ({ lower, upper }) =>
   lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}%`);
 
-/** @type {readonly import('../../../../pages/data-views/table.js').Column<Row>[]} */
+/** @type {readonly import('../../../../../core/pages/data-views/table.js').Column<Row>[]} */
 const COLUMNS = [
   {
     label: 'Market',

@@ -1,7 +1,7 @@
-import { paint, svg } from '../../../../pages/data-views/svg.js';
-import { fetchFile } from '../../../../pages/shared/api.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { onceEach } from '../../../../pages/shared/once.js';
+import { paint, svg } from '../../../../../core/pages/data-views/svg.js';
+import { fetchFile } from '../../../../../core/pages/shared/api.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { onceEach } from '../../../../../core/pages/shared/once.js';
 import { fillsOf, NONE, scalePatterns, UNSELECTED } from './scales.js';
 import { zoomable } from './zoom.js';
 
@@ -161,7 +161,7 @@ const drawingOf = ({ size, land, states, areas }, codes, { shapes, definitions, 
 /**
  * @param {object} options @param {Outlines} options.outlines @param {string} options.label
  * @param {readonly string[]} options.codes
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe
+ * @param {(cbsa: string) => readonly import('../../../../../core/pages/shared/dom.js').Child[]} options.describe
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {

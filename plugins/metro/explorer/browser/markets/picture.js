@@ -1,6 +1,6 @@
-import { pictureButtons, sourceLine } from '../../../../pages/data-views/figure.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { number, percent } from '../../../../pages/shared/format.js';
+import { pictureButtons, sourceLine } from '../../../../../core/pages/data-views/figure.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { number, percent } from '../../../../../core/pages/shared/format.js';
 import { plainName } from '../search.js';
 import { metroMap } from './map.js';
 import { modelOf } from './runs.js';
@@ -27,7 +27,7 @@ export const legendOf = (steps) => steps.map((step) => ({ label: step.label, swa
 /** @param {readonly Step[]} steps */
 export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', swatch, label));
 
-/** @param {Parameters<typeof sourceLine>[0]} sources @param {import('../../../../pages/data-views/figure.js').Picture} picture */
+/** @param {Parameters<typeof sourceLine>[0]} sources @param {import('../../../../../core/pages/data-views/figure.js').Picture} picture */
 export const sourceRow = (sources, picture) =>
   h('div', { class: 'source-row' }, sourceLine(sources), h('div', { class: 'tools' }, ...pictureButtons(picture)));
 

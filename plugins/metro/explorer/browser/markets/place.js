@@ -1,7 +1,7 @@
-import { checkBox } from '../../../../pages/data-views/controls.js';
-import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { quarter } from '../../../../pages/shared/format.js';
+import { checkBox } from '../../../../../core/pages/data-views/controls.js';
+import { latestOf, showLatest } from '../../../../../core/pages/data-views/latest.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { quarter } from '../../../../../core/pages/shared/format.js';
 import { basisNote } from '../basis.js';
 import { measureChoice } from './filters.js';
 import { sourceRow } from './picture.js';

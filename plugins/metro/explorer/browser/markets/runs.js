@@ -1,5 +1,5 @@
-import { getJson } from '../../../../pages/shared/api.js';
-import { onceEach } from '../../../../pages/shared/once.js';
+import { getJson } from '../../../../../core/pages/shared/api.js';
+import { onceEach } from '../../../../../core/pages/shared/once.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
 

@@ -1,6 +1,6 @@
 /** The colours of the map are safe for colour-blind users, and match the badges and charts. */
-import { paint, svg } from '../../../../pages/data-views/svg.js';
-import { exact } from '../../../../pages/shared/format.js';
+import { paint, svg } from '../../../../../core/pages/data-views/svg.js';
+import { exact } from '../../../../../core/pages/shared/format.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */

@@ -1,5 +1,5 @@
-import { listIn } from '../../../../pages/data-views/address.js';
-import { day, direction, exact, list, PAST_MOVES, quarter, share } from '../../../../pages/shared/format.js';
+import { listIn } from '../../../../../core/pages/data-views/address.js';
+import { day, direction, exact, list, PAST_MOVES, quarter, share } from '../../../../../core/pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
 import { plainName, STATES } from '../search.js';

@@ -1,8 +1,8 @@
-import { keepInAddress, listIn } from '../../../../pages/data-views/address.js';
-import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
-import { retitle } from '../../../../pages/data-views/router.js';
-import { narrowBy } from '../../../../pages/data-views/search-field.js';
-import { h } from '../../../../pages/shared/dom.js';
+import { keepInAddress, listIn } from '../../../../../core/pages/data-views/address.js';
+import { latestOf, showLatest } from '../../../../../core/pages/data-views/latest.js';
+import { retitle } from '../../../../../core/pages/data-views/router.js';
+import { narrowBy } from '../../../../../core/pages/data-views/search-field.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
 import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
@@ -94,7 +94,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
   return rowsOf(chosen.run);
 };
 
-/** @type {import('../../../../pages/data-views/router.js').Route} */
+/** @type {import('../../../../../core/pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
   // Starts loading the outlines of the map while the markets load. `load` awaits the outlines and reports errors.
   outlines().catch(() => undefined);

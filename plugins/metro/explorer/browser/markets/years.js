@@ -1,5 +1,5 @@
-import { paint, svg } from '../../../../pages/data-views/svg.js';
-import { h } from '../../../../pages/shared/dom.js';
+import { paint, svg } from '../../../../../core/pages/data-views/svg.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
 import { legendItems, legendOf } from './picture.js';

@@ -1,4 +1,4 @@
-import { h } from '../../../../pages/shared/dom.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
 
 const MOST = 16;
 const STEP = 1.6;

@@ -1,4 +1,4 @@
-import { number, share } from '../../../../pages/shared/format.js';
+import { number, share } from '../../../../../core/pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';
 

@@ -1,10 +1,10 @@
-import { showGuide } from '../../../../pages/guides/guide.js';
-import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
-import { h } from '../../../../pages/shared/dom.js';
-import { keyForm } from '../../../../pages/shared/key-form.js';
-import { showLoadError } from '../../../../pages/shared/load-errors.js';
-import { blocksOf } from '../../../../pages/shared/markdown.js';
-import { onceEach } from '../../../../pages/shared/once.js';
+import { showGuide } from '../../../../../core/pages/guides/guide.js';
+import { getJson, getKey, Problem } from '../../../../../core/pages/shared/api.js';
+import { h } from '../../../../../core/pages/shared/dom.js';
+import { keyForm } from '../../../../../core/pages/shared/key-form.js';
+import { showLoadError } from '../../../../../core/pages/shared/load-errors.js';
+import { blocksOf } from '../../../../../core/pages/shared/markdown.js';
+import { onceEach } from '../../../../../core/pages/shared/once.js';
 import { figures } from './figures.js';
 
 const SOURCE =

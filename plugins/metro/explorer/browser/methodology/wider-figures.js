@@ -1,4 +1,4 @@
-import { number, share } from '../../../../pages/shared/format.js';
+import { number, share } from '../../../../../core/pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
 const HORIZONS = [3, 6, 12, 24];
