@@ -4,9 +4,10 @@ import type { ReadColumn } from './first-pass.js';
 import { withoutMarks } from './marked-numbers.js';
 import type { MissingMarkers } from './missing-markers.js';
 import { isIsoDay, mayBeBlank, NOTATIONS, type NotationName, plainDigits } from './notations.js';
-import type { CellBounds } from './plain-line.js';
+import { CellBounds } from './plain-line.js';
 import { BlockWriter, type KeyedBlock, MAX_BYTES_PER_CHARACTER } from './row-block.js';
 import type { Row } from './rows.js';
+import type { KeyedRows } from './sort-rows.js';
 
 export interface Key {
   readonly columns: readonly string[];
@@ -40,10 +41,20 @@ const POWERS = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
 /** `JSON.stringify` writes smaller numbers with an exponent. */
 const LEAST_PLAIN = 1e-6;
 
+interface WriterOptions {
+  /** The number of cells in a row of the file. */
+  readonly width: number;
+  readonly key: Key;
+  /** Fields whose values are returned in addition to the JSON of each row. */
+  readonly fields: readonly string[];
+  readonly missing: MissingMarkers;
+}
+
 /** Converts rows to JSON. */
 export class RowWriter {
   readonly #columns: readonly WrittenColumn[];
   readonly #missing: MissingMarkers;
+  readonly #bounds: CellBounds;
   readonly #values: Value[];
   /** The positions of the key columns and of the requested fields in `#values`. */
   readonly #key: readonly number[];
@@ -52,7 +63,7 @@ export class RowWriter {
   readonly #numberPrefix: Uint8Array | undefined;
   readonly #out = new BlockWriter();
 
-  constructor(columns: readonly ReadColumn[], key: Key, fields: readonly string[], missing: MissingMarkers) {
+  constructor(columns: readonly ReadColumn[], { width, key, fields, missing }: WriterOptions) {
     const names = [...columns.map(({ name }) => name), ...(key.isNumbered ? key.columns : [])];
     const prefixOf = (name: string, isFirst: boolean) => Buffer.from(`${isFirst ? '{' : ','}${JSON.stringify(name)}:`);
     this.#columns = columns.map(({ name, at, notation }, i) => ({
@@ -62,27 +73,27 @@ export class RowWriter {
       isReturned: key.columns.includes(name) || fields.includes(name),
     }));
     this.#missing = missing;
+    this.#bounds = new CellBounds(width);
     this.#values = names.map(() => null);
     this.#key = key.columns.map((name) => names.indexOf(name));
     this.#fields = fields.map((name) => names.indexOf(name));
     this.#numberPrefix = key.isNumbered ? prefixOf(key.columns[0]!, true) : undefined;
   }
 
-  /** @param located the offsets of the cells in the text of the row. If undefined, `row.cells` is read */
-  write(row: Row, number: number, located: CellBounds | undefined): void {
-    const [out, values] = [this.#out, this.#values];
+  write(row: Row, number: number): void {
+    const [out, values, bounds] = [this.#out, this.#values, this.#bounds];
     if (this.#numberPrefix) {
       out.copy(this.#numberPrefix);
       out.append(String(number));
       values[this.#columns.length] = number;
     }
-    const cells = located ? undefined : row.cells;
+    const cells = bounds.read(row) ? undefined : row.cells;
     for (let i = 0; i < this.#columns.length; i++) {
       const column = this.#columns[i]!;
       out.copy(column.prefix);
       values[i] = cells
         ? this.#cell(column, cells[column.at] ?? null)
-        : this.#part(column, located!.text, located!.start(column.at), located!.end(column.at));
+        : this.#part(column, bounds.text, bounds.start(column.at), bounds.end(column.at));
     }
     out.copy(CLOSE);
     for (const at of this.#key) out.addKey(values[at] as Scalar);
@@ -184,4 +195,24 @@ export class RowWriter {
     this.#out.copy(NULL);
     return null;
   }
+}
+
+/** @param writer for the key columns */
+export async function* keyedRows(batches: AsyncIterable<readonly Row[]>, writer: RowWriter): AsyncGenerator<KeyedRows> {
+  for await (const rows of batches) {
+    for (const row of rows) writer.write(row, 0);
+    yield { rows, keys: writer.take().keys };
+  }
+}
+
+export async function* blocksOf(batches: AsyncIterable<readonly Row[]>, writer: RowWriter): AsyncGenerator<KeyedBlock> {
+  let number = 0;
+  for await (const rows of batches) {
+    for (const row of rows) {
+      writer.write(row, ++number);
+      if (writer.isFull) yield writer.take();
+    }
+  }
+  const rest = writer.take();
+  if (rest.ends.length > 0) yield rest;
 }

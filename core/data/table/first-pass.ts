@@ -62,13 +62,14 @@ export class FirstPass {
   readonly #problems: Problems;
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
+  readonly #bounds: CellBounds;
   #last: Row | undefined;
   position = 0;
   isWhole = false;
   rowCount = 0;
 
   constructor(opened: OpenedTable, options: TableOptions, problems: Problems) {
-    const { headings, isTyped, separator } = opened;
+    const { headings, isTyped, dialect } = opened;
     this.#problems = problems;
     if (headings.length === 0) problems.refuse(['it is empty: it has no columns']);
     if (headings.length > MAX_NAMES) {
@@ -77,11 +78,12 @@ export class FirstPass {
     }
     this.names = columnNames(headings, options.names);
     this.#assertKnown(options);
+    this.#bounds = new CellBounds(this.names.length);
     this.missing = new MissingMarkers(options.missing);
     const shared: GuessOptions = {
       isTyped,
       decimal: options.decimal,
-      isCommaSeparated: separator === ',',
+      isCommaSeparated: dialect?.separator === ',',
       dateOrder: options.dateOrder,
       missing: this.missing,
     };
@@ -114,28 +116,27 @@ export class FirstPass {
   }
 
   async read(opened: OpenedTable, limit: number, signal: AbortSignal | undefined): Promise<void> {
-    const bounds = new CellBounds(this.names.length);
     for await (const rows of opened.rows()) {
       signal?.throwIfAborted();
-      for (const row of rows) this.add(row, bounds.read(row) ? bounds : undefined);
+      for (const row of rows) this.add(row);
       if (this.position >= limit) return;
     }
     this.isWhole = true;
   }
 
-  /** @param located the offsets of the cells in the text of the row. If undefined, `row.cells` is read */
-  add(row: Row, located: CellBounds | undefined): void {
+  add(row: Row): void {
     const position = this.position++;
     this.#last = row;
-    if (located && this.search.isComplete && this.#checked.length === 0) this.#addLocated(row.line, located);
+    const needsCells = !this.search.isComplete || this.#checked.length > 0;
+    if (!needsCells && this.#bounds.read(row)) this.#addLocated(row.line, this.#bounds);
     else this.#addCells(row, position);
   }
 
-  #addLocated(line: number, located: CellBounds): void {
+  #addLocated(line: number, bounds: CellBounds): void {
     this.rowCount++;
-    const { text } = located;
+    const { text } = bounds;
     for (let i = 0; i < this.#guesses.length; i++) {
-      const [start, end] = [located.start(i), located.end(i)];
+      const [start, end] = [bounds.start(i), bounds.end(i)];
       const guess = this.#guesses[i]!;
       if (!guess.addKnown(text, start, end)) guess.add(text.slice(start, end), line);
     }

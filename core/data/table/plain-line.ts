@@ -57,10 +57,15 @@ export class PlainLine implements CsvRecord {
     return new PlainLine(line, text, start, end, dialect, true);
   }
 
+  /** The text of the line, without the line end. */
+  get source(): string {
+    return this.text.slice(this.#start, this.#end);
+  }
+
   get cells(): readonly string[] {
     const { separator, skipsSpaces } = this.#dialect;
     if (!this.hasQuotes) {
-      const cells = this.text.slice(this.#start, this.#end).split(separator);
+      const cells = this.source.split(separator);
       return skipsSpaces ? cells.map((cell) => cell.trimStart()) : cells;
     }
     const bounds: number[] = [];

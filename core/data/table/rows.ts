@@ -1,6 +1,6 @@
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
-import { LineSplitter } from './csv.js';
+import { type Dialect, LineSplitter } from './csv.js';
 import { type CsvOptions, isBlank, layoutOf, startOf, widthOf } from './dialect.js';
 import { cellOf, jsonRows } from './json-rows.js';
 import { openExcel, openParquet } from './packaged-rows.js';
@@ -33,7 +33,8 @@ export interface OpenedTable {
   readonly headings: readonly string[];
   /** True if the file format has types, as JSON and Parquet do. If true, a string is never converted to a number. */
   readonly isTyped: boolean;
-  readonly separator?: string;
+  /** The dialect of a CSV file. */
+  readonly dialect?: Dialect;
   rows(): AsyncIterable<readonly Row[]>;
 }
 
@@ -132,7 +133,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
       width,
     ),
     isTyped: false,
-    separator,
+    dialect,
     rows: records,
   };
 };

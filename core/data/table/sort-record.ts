@@ -1,19 +1,21 @@
 /**
- * The format of a row while it is sorted: a header with lengths and the line number, the key, the values of fields as a
- * JSON array, and the JSON of the row.
+ * The format of a row while it is sorted: a header, the key, and the text of the row. The text is the line in the file,
+ * or the cells as a JSON array if the line cannot be parsed on its own.
  */
 import type { Scalar } from '../../contracts/storage.js';
 import { codePointRank, sortableBytes } from '../scalars.js';
-import { type BlockWriter, type KeyedBlock, MAX_BYTES_PER_CHARACTER } from './row-block.js';
+import type { Dialect } from './csv.js';
+import { PlainLine } from './plain-line.js';
+import { MAX_BYTES_PER_CHARACTER } from './row-block.js';
+import type { Row } from './rows.js';
 
 const KEY_LENGTH = 0;
-const VALUES_LENGTH = 4;
-const JSON_LENGTH = 8;
-const LINE = 12;
-export const HEADER_BYTES = 20;
+const TEXT_LENGTH = 4;
+const LINE = 8;
+const IS_LINE = 16;
+export const HEADER_BYTES = 17;
 
 const NUMBER_BYTES = 8;
-const COMMA = Buffer.from(',');
 
 /**
  * Writes text so that the order of the bytes is the order of `compareScalars`. A zero byte ends the text, so each
@@ -49,56 +51,42 @@ const keyBytes = (value: Scalar): number =>
 const writeKey = (buffer: Buffer, at: number, value: Scalar): number =>
   typeof value === 'string' ? writeText(buffer, at, value) : writeNumber(buffer, at, value);
 
-/** Returns the range of the items of a row. */
-const rangeOf = (all: readonly unknown[], row: number, rows: number): [start: number, end: number] => {
-  const width = all.length / rows;
-  return [row * width, (row + 1) * width];
-};
-
 /** Returns the end of the record, or undefined if the buffer might be too small. */
-export const writeRecord = (buffer: Buffer, start: number, block: KeyedBlock, row: number): number | undefined => {
-  const { keys, lines, ends } = block;
-  const [first, last] = rangeOf(keys, row, lines.length);
-  const fields = block.values.slice(...rangeOf(block.values, row, lines.length));
-  const values = fields.length > 0 ? JSON.stringify(fields) : '';
-  const rowStart = row === 0 ? 0 : ends[row - 1]! + 1;
-  const rowBytes = ends[row]! - rowStart;
-  let bytes = HEADER_BYTES + values.length * MAX_BYTES_PER_CHARACTER + rowBytes;
-  for (let i = first; i < last; i++) bytes += keyBytes(keys[i]!);
+export const writeRecord = (buffer: Buffer, start: number, row: Row, key: readonly Scalar[]): number | undefined => {
+  const line = row instanceof PlainLine ? row.source : undefined;
+  // UTF-8 cannot represent unpaired surrogates. JSON escapes them.
+  const isLine = line?.isWellFormed() === true;
+  const text = isLine ? line : JSON.stringify(row.cells);
+  let bytes = HEADER_BYTES + text.length * MAX_BYTES_PER_CHARACTER;
+  for (const value of key) bytes += keyBytes(value);
   if (start + bytes > buffer.length) return undefined;
   const keyStart = start + HEADER_BYTES;
   let end = keyStart;
-  for (let i = first; i < last; i++) end = writeKey(buffer, end, keys[i]!);
-  const valuesBytes = buffer.write(values, end);
+  for (const value of key) end = writeKey(buffer, end, value);
+  const textBytes = buffer.write(text, end);
   buffer.writeUInt32LE(end - keyStart, start + KEY_LENGTH);
-  buffer.writeUInt32LE(valuesBytes, start + VALUES_LENGTH);
-  buffer.writeUInt32LE(rowBytes, start + JSON_LENGTH);
-  buffer.writeDoubleLE(lines[row]!, start + LINE);
-  end += valuesBytes;
-  return end + block.bytes.copy(buffer, end, rowStart, ends[row]);
+  buffer.writeUInt32LE(textBytes, start + TEXT_LENGTH);
+  buffer.writeDoubleLE(row.line, start + LINE);
+  buffer[start + IS_LINE] = isLine ? 1 : 0;
+  return end + textBytes;
 };
 
-export const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
-
-const jsonStart = (buffer: Buffer, at: number): number => keyEnd(buffer, at) + buffer.readUInt32LE(at + VALUES_LENGTH);
+const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
 
 export const recordEnd = (buffer: Buffer, at: number): number =>
-  jsonStart(buffer, at) + buffer.readUInt32LE(at + JSON_LENGTH);
+  keyEnd(buffer, at) + buffer.readUInt32LE(at + TEXT_LENGTH);
+
+export const keyLength = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + KEY_LENGTH);
 
 export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
 
-export const jsonOf = (buffer: Buffer, at: number): string =>
-  buffer.toString('utf8', jsonStart(buffer, at), recordEnd(buffer, at));
-
-/** @param values receives the JSON of the values, with a comma after each value. */
-export const copyRecord = (buffer: Buffer, at: number, out: BlockWriter, values: BlockWriter): void => {
-  const [start, json] = [keyEnd(buffer, at), jsonStart(buffer, at)];
-  if (start < json) {
-    values.copy(buffer, start + 1, json - 1);
-    values.copy(COMMA);
-  }
-  out.copy(buffer, json, recordEnd(buffer, at));
-  out.endRow(lineOf(buffer, at));
+/** @param dialect undefined if the file has no lines of text */
+export const readRecord = (buffer: Buffer, at: number, dialect: Dialect | undefined): Row => {
+  const line = lineOf(buffer, at);
+  const text = buffer.toString('utf8', keyEnd(buffer, at), recordEnd(buffer, at));
+  if (!dialect || buffer[at + IS_LINE] === 0) return { line, cells: JSON.parse(text) };
+  const hasQuotes = dialect.quote !== undefined && text.includes(dialect.quote);
+  return PlainLine[hasQuotes ? 'withQuotes' : 'withoutQuotes'](line, text, 0, text.length, dialect)!;
 };
 
 /** Returns the number of leading bytes that two keys share, up to `most`. */

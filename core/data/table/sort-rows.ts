@@ -2,15 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BlockWriter, type KeyedBlock, type RowBlock } from './row-block.js';
+import type { Scalar } from '../../contracts/storage.js';
+import type { Dialect } from './csv.js';
+import type { Row } from './rows.js';
 import {
   compareKeys,
-  copyRecord,
   HEADER_BYTES,
-  jsonOf,
-  keyEnd,
+  keyLength,
   keyPrefix,
   lineOf,
+  readRecord,
   recordEnd,
   sharedKeyBytes,
   writeRecord,
@@ -24,8 +25,15 @@ const MAX_ROWS = 2 ** 21;
 const MAX_BLOCK = 256 * 1024;
 const WRITE_BYTES = 1024 * 1024;
 
-/** Called for two rows with the same key. Must throw. */
-export type OnRepeated = (json: string, line: number, otherLine: number) => never;
+/** The sorted rows are returned in batches of this size. */
+const BATCH_ROWS = 1000;
+const BATCH_BYTES = 256 * 1024;
+
+export interface KeyedRows {
+  readonly rows: readonly Row[];
+  /** The values of the key columns, row after row. */
+  readonly keys: readonly Scalar[];
+}
 
 /** The rows that are held in memory, as records in one buffer. Objects would cost more memory and garbage collection. */
 class HeldRows {
@@ -40,19 +48,17 @@ class HeldRows {
   }
 
   /** Returns false if there is no room for the row. Call `takeSorted` in this case. */
-  add(block: KeyedBlock, row: number): boolean {
+  add(row: Row, key: readonly Scalar[]): boolean {
     if (this.length === MAX_ROWS) return false;
     const at = this.#end;
-    let end = writeRecord(this.buffer, at, block, row);
+    let end = writeRecord(this.buffer, at, row, key);
     while (end === undefined) {
       if (this.length > 0) return false;
       this.buffer = Buffer.allocUnsafe(2 * this.buffer.length);
-      end = writeRecord(this.buffer, at, block, row);
+      end = writeRecord(this.buffer, at, row, key);
     }
     this.#shared =
-      this.length === 0
-        ? keyEnd(this.buffer, at) - at - HEADER_BYTES
-        : sharedKeyBytes(this.buffer, this.#offsets[0]!, at, this.#shared);
+      this.length === 0 ? keyLength(this.buffer, at) : sharedKeyBytes(this.buffer, this.#offsets[0]!, at, this.#shared);
     this.#offsets.push(at);
     this.#end = end;
     return true;
@@ -189,41 +195,34 @@ const siftDown = (heap: Run[]): void => {
 const compareRuns = (a: Run, b: Run): number =>
   compareKeys(a.block, a.at, b.block, b.at) || lineOf(a.block, a.at) - lineOf(b.block, b.at);
 
-/** Copies rows from their records. The rows must be added in key order. */
+/** Reads rows from their records. */
 class SortedRows {
-  readonly #out = new BlockWriter();
-  readonly #values = new BlockWriter();
-  readonly #onRepeated: OnRepeated;
-  /** The header and the key of the last row. They are copied, because their block can be overwritten. */
-  #last: Buffer = Buffer.alloc(0);
+  readonly #dialect: Dialect | undefined;
+  #rows: Row[] = [];
+  #bytes = 0;
 
-  constructor(onRepeated: OnRepeated) {
-    this.#onRepeated = onRepeated;
+  constructor(dialect: Dialect | undefined) {
+    this.#dialect = dialect;
   }
 
   get isFull(): boolean {
-    return this.#out.isFull;
+    return this.#rows.length >= BATCH_ROWS || this.#bytes >= BATCH_BYTES;
   }
 
   add(block: Buffer, at: number): void {
-    if (this.#last.length > 0 && compareKeys(this.#last, 0, block, at) === 0)
-      this.#onRepeated(jsonOf(block, at), lineOf(block, at), lineOf(this.#last, 0));
-    const end = keyEnd(block, at);
-    if (this.#last.length < end - at) this.#last = Buffer.allocUnsafe(2 * (end - at));
-    block.copy(this.#last, 0, at, end);
-    copyRecord(block, at, this.#out, this.#values);
+    this.#rows.push(readRecord(block, at, this.#dialect));
+    this.#bytes += recordEnd(block, at) - at;
   }
 
-  take(): RowBlock {
-    const { bytes, end } = this.#values;
-    // The values of all rows are parsed together, because parsing each row would take twice as long.
-    const values: readonly unknown[] = JSON.parse(`[${bytes.toString('utf8', 0, Math.max(0, end - 1))}]`);
-    this.#values.end = 0;
-    return { ...this.#out.take(), values };
+  take(): readonly Row[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    this.#bytes = 0;
+    return rows;
   }
 }
 
-async function* merged(runs: readonly Run[], sorted: SortedRows): AsyncGenerator<RowBlock> {
+async function* merged(runs: readonly Run[], sorted: SortedRows): AsyncGenerator<readonly Row[]> {
   for (const run of runs) await run.read();
   const heap = runs.toSorted(compareRuns);
   while (heap.length > 0) {
@@ -240,14 +239,15 @@ async function* merged(runs: readonly Run[], sorted: SortedRows): AsyncGenerator
 }
 
 /**
+ * Sorts rows by key. Rows with the same key keep their order.
  * @param folder for the temporary file
- * @param onRepeated called for the first two rows in key order that have the same key
+ * @param dialect of the lines, if the file has lines of text
  */
 export async function* sortRows(
-  blocks: AsyncIterable<KeyedBlock>,
+  batches: AsyncIterable<KeyedRows>,
   folder: string,
-  onRepeated: OnRepeated,
-): AsyncGenerator<RowBlock> {
+  dialect: Dialect | undefined,
+): AsyncGenerator<readonly Row[]> {
   const held = new HeldRows();
   let file: RunFile | undefined;
   const spill = async (): Promise<void> => {
@@ -255,14 +255,16 @@ export async function* sortRows(
     await file.append(held.buffer, held.takeSorted());
   };
   try {
-    for await (const block of blocks) {
-      for (let row = 0; row < block.lines.length; row++) {
-        if (held.add(block, row)) continue;
+    for await (const { rows, keys } of batches) {
+      const width = keys.length / rows.length;
+      for (const [i, row] of rows.entries()) {
+        const key = keys.slice(i * width, (i + 1) * width);
+        if (held.add(row, key)) continue;
         await spill();
-        held.add(block, row);
+        held.add(row, key);
       }
     }
-    const sorted = new SortedRows(onRepeated);
+    const sorted = new SortedRows(dialect);
     if (file) {
       await spill();
       yield* merged(file.runs(held.buffer), sorted);
@@ -272,8 +274,7 @@ export async function* sortRows(
         if (sorted.isFull) yield sorted.take();
       }
     }
-    const rest = sorted.take();
-    if (rest.ends.length > 0) yield rest;
+    yield sorted.take();
   } finally {
     await file?.close();
   }

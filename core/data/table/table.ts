@@ -1,17 +1,15 @@
-import type { Collection, Document } from '../../contracts/dataset.js';
+import type { Collection } from '../../contracts/dataset.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
-import { type Key, RowWriter } from './cells.js';
+import { blocksOf, type Key, keyedRows, RowWriter } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
 import { examplesOf, ordersOf, propertyOf, rowCheck, withDeclaration } from './declared.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
-import { inKeyOrder, OutOfOrder } from './key-order.js';
-import type { KeySearch } from './key-search.js';
-import { CellBounds } from './plain-line.js';
+import { inKeyOrder, type OnRepeated, OutOfOrder } from './key-order.js';
 import { Problems } from './problems.js';
-import type { KeyedBlock, RowBlock } from './row-block.js';
-import { type OpenedTable, openTable } from './rows.js';
-import { type OnRepeated, sortRows } from './sort-rows.js';
+import type { RowBlock } from './row-block.js';
+import { type OpenedTable, openTable, type Row } from './rows.js';
+import { sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';
 
 export type { Key } from './cells.js';
@@ -74,7 +72,7 @@ class ImportedTable implements ReadTable {
     this.#assertNoBadRows();
     if (this.rowCount === 0) this.#problems.refuse([...this.#problems.notes, ...noRows(this.#opened)]);
     this.columns = this.#pass.columns(this.#options);
-    this.keys = this.#keys(this.#pass.search);
+    this.keys = this.#keys();
     this.#assertOrders();
   }
 
@@ -104,13 +102,13 @@ class ImportedTable implements ReadTable {
     return this.columns.find((column) => column.name === name) ?? this.columns.find(({ heading }) => heading === name);
   }
 
-  #keys(search: KeySearch): readonly Key[] {
+  #keys(): readonly Key[] {
     const { key, declared } = this.#options;
     const numbered = { columns: [numberField(this.columns)], isNumbered: true };
     if (declared?.isNumbered || (key && isRowNumber(key) && !this.#named('row'))) return [numbered];
     if (key) return [{ columns: this.#namesOf(key), isNumbered: false }];
     const byPosition = new Map(this.columns.map((column) => [column.at, column]));
-    const positions = search.candidates(
+    const positions = this.#pass.search.candidates(
       Array.from({ length: this.#pass.names.length }, (_, at) => {
         const column = byPosition.get(at);
         return { name: column?.name ?? '', type: column?.type ?? 'number', hasGaps: (column?.empty ?? 1) > 0 };
@@ -199,14 +197,23 @@ class ImportedTable implements ReadTable {
   }
 
   async *rows(key: Key, folder: string | undefined, fields: readonly string[] = []): AsyncGenerator<RowBlock> {
-    const layout = (): string => JSON.stringify([this.columns.map(({ at, notation }) => [at, notation]), this.keys[0]]);
-    const assumed = layout();
+    const { missing, names } = this.#pass;
+    const writerOf = (columns: readonly ReadColumn[], written: readonly string[]) =>
+      new RowWriter(columns, { width: names.length, key, fields: written, missing });
+    const keyColumns = this.columns.filter(({ name }) => key.columns.includes(name));
+    const check = rowCheck(this.collection(key).schema, this.#options.declared, this.#problems);
+    this.#example = undefined;
     try {
-      yield* this.#ordered(key, folder, fields);
-      if (this.#pass.isWhole) return;
-      this.#pass.isWhole = true;
-      this.#conclude();
-      if (layout() !== assumed) throw new SampleError();
+      const rows = this.#goodRows();
+      const ordered =
+        folder === undefined || key.isNumbered
+          ? rows
+          : sortRows(keyedRows(rows, writerOf(keyColumns, [])), folder, this.#opened.dialect);
+      for await (const block of inKeyOrder(blocksOf(ordered, writerOf(this.columns, fields)), this.#refuseKey(key))) {
+        check?.(block);
+        this.#example ??= block.bytes.toString('utf8', 0, block.ends[0]);
+        yield block;
+      }
     } catch (cause) {
       // After OutOfOrder, the sample is still valid. The next call sorts the rows, and adds the rows that this call has
       // not read.
@@ -216,49 +223,33 @@ class ImportedTable implements ReadTable {
     }
   }
 
-  async *#ordered(key: Key, folder: string | undefined, fields: readonly string[]): AsyncGenerator<RowBlock> {
-    const keyed = this.#keyed(key, fields);
-    const blocks =
-      folder === undefined || key.isNumbered ? inKeyOrder(keyed) : sortRows(keyed, folder, this.#refuseKey(key));
-    this.#example = undefined;
-    for await (const block of blocks) {
-      this.#example ??= block.bytes.toString('utf8', 0, block.ends[0]);
-      yield block;
-    }
-  }
-
-  #refuseKey(key: Key): OnRepeated {
-    return (json, line, otherLine) => {
-      const row = JSON.parse(json) as Document;
-      const shown = key.columns.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');
+  #refuseKey({ columns }: Key): OnRepeated {
+    return (key, line, otherLine) => {
+      const shown = columns.map((name, i) => `${name} ${JSON.stringify(key[i])}`).join(', ');
       const error = `line ${line}: has the same key as line ${otherLine}: ${shown}`;
       return this.#problems.refuse([error, ...this.#advice], RepeatedKey);
     };
   }
 
-  async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<KeyedBlock> {
-    const bounds = new CellBounds(this.#pass.names.length);
-    const writer = new RowWriter(this.columns, key, fields, this.#pass.missing);
-    const check = rowCheck(this.collection(key).schema, this.#options.declared, this.#problems);
-    const take = (): KeyedBlock => {
-      const block = writer.take();
-      check?.(block);
-      return block;
-    };
-    let number = 0;
+  /** @throws SampleError after the last row, if the types or the key that the sample suggests are wrong */
+  async *#goodRows(): AsyncGenerator<readonly Row[]> {
+    const layout = (): string => JSON.stringify([this.columns.map(({ at, notation }) => [at, notation]), this.keys[0]]);
+    const assumed = layout();
     let position = 0;
+    const isGood = (row: Row): boolean => {
+      if (position === this.#pass.position) this.#pass.add(row);
+      if (!this.#pass.isBad(position++)) return true;
+      this.#assertNoBadRows();
+      return false;
+    };
     for await (const batch of this.#opened.rows()) {
       this.#options.signal?.throwIfAborted();
-      for (const row of batch) {
-        const located = bounds.read(row) ? bounds : undefined;
-        if (position === this.#pass.position) this.#pass.add(row, located);
-        if (this.#pass.isBad(position++)) this.#assertNoBadRows();
-        else writer.write(row, ++number, located);
-        if (writer.isFull) yield take();
-      }
+      yield batch.filter(isGood);
     }
-    const rest = take();
-    if (rest.ends.length > 0) yield rest;
+    if (this.#pass.isWhole) return;
+    this.#pass.isWhole = true;
+    this.#conclude();
+    if (layout() !== assumed) throw new SampleError();
   }
 }
 
