@@ -15,14 +15,14 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   const destination = isPretty ? prettyPrinter(output) : output;
   const number = workerNumber();
   const origin = { pid: process.pid, ...(number !== undefined && { worker: number }) };
-  const children: PinoLogger[] = [];
+  const children = new WeakCollection<PinoLogger>();
   const logger = pino(
     {
       level,
       base: origin,
       timestamp: isoTime,
       serializers: { err: describeError },
-      onChild: (child) => void children.push(child),
+      onChild: (child) => children.add(child),
     },
     destination,
   );
@@ -32,7 +32,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
     if (logger.isLevelEnabled('info')) destination.write(`${info}${isoTime()}${base}${members},"msg":"${message}"}\n`);
   };
   const setLevel = (to: string): void => {
-    for (const each of [logger, ...children]) each.level = to;
+    for (const each of [logger, ...children.values()]) each.level = to;
   };
   output.onRecovery = (lines) => logger.warn({ lines }, 'log lines were dropped: standard error was full or not read');
   const infoLine = (line: string): void => {
@@ -40,6 +40,25 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   };
   return Object.assign(logger, { infoJson, infoLine, setLevel });
 };
+
+/** Holds objects until they are garbage-collected. A plugin can create a child logger for each request. */
+class WeakCollection<T extends object> {
+  readonly #references = new Set<WeakRef<T>>();
+  readonly #registry = new FinalizationRegistry<WeakRef<T>>((reference) => this.#references.delete(reference));
+
+  add(value: T): void {
+    const reference = new WeakRef(value);
+    this.#references.add(reference);
+    this.#registry.register(value, reference);
+  }
+
+  *values(): Generator<T> {
+    for (const reference of this.#references) {
+      const value = reference.deref();
+      if (value) yield value;
+    }
+  }
+}
 
 /** Like pino's error serializer, but without the cause if the message already contains the cause. */
 const describeError = (error: unknown): unknown =>

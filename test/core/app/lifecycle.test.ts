@@ -140,8 +140,13 @@ describe('the lifecycle of plugins', () => {
     expect([thrown, seen]).to.deep.equal([[], [500, 404]]);
   });
 
-  it('responds even if onError fails', async () => {
+  it('responds even if onError fails, and creates no logger for each failure', async () => {
     const logger = keptLogger();
+    let children = 0;
+    logger.child = () => {
+      children++;
+      return logger as never;
+    };
     const broken = ['sync', 'async'].map((name) =>
       pluginOf(name, {
         onError: () => {
@@ -151,9 +156,11 @@ describe('the lifecycle of plugins', () => {
       }),
     );
     const { get } = await start({ overrides: { logger, plugins: [failing, ...broken] } });
+    const before = children;
     expect((await get('/failing')).status).to.equal(500);
     const failures = () => logger.lines.filter((line) => line === 'warn: a plugin failed to report an error');
     while (failures().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(children).to.equal(before);
   });
 
   it('responds even if a listener of the Koa application fails, and survives if it fails during a stream', async () => {

@@ -14,7 +14,8 @@ const logOf = async (code: string, format = 'json'): Promise<string> => {
     import { MongoClient } from ${JSON.stringify(import.meta.resolve('mongodb'))};
     const logger = createLogger({ level: 'info', format: '${format}', addresses: 'none' });
     ${code}`;
-  return (await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: packageRoot })).stderr;
+  const args = ['--expose-gc', '--input-type=module', '--eval', program];
+  return (await run(process.execPath, args, { cwd: packageRoot })).stderr;
 };
 
 const occurrences = (text: string, part: string): number => text.split(part).length - 1;
@@ -42,6 +43,26 @@ describe('the log', () => {
     );
     expect(line.err.message).to.match(/^outer: middle: inner/);
     expect(line.err.stack).to.contain('caused by: Error: middle');
+  });
+
+  it('keeps no unused child loggers in memory, and setLevel applies to the child loggers in use', async () => {
+    const lines = (
+      await logOf(`const child = logger.child({ part: 'a' }).child({ part: 'b' });
+        const before = process.memoryUsage().heapUsed;
+        for (let i = 0; i < 50_000; i++) logger.child({ requestId: i });
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        gc();
+        const megabytes = (process.memoryUsage().heapUsed - before) / 1e6;
+        child.debug('hidden');
+        logger.setLevel('debug');
+        child.debug({ megabytes }, 'shown');`)
+    )
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ msg }) => msg)).to.deep.equal(['shown']);
+    // The child loggers take more than 50 MB.
+    expect(lines[0].megabytes).to.be.below(10);
   });
 
   it('in text format escapes control and direction characters in messages, values and stacks', async () => {
