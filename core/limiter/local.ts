@@ -54,10 +54,15 @@ export class LocalLimits {
     return withQuotas(decision, decisions.quotas(caller, time));
   }
 
-  #decideByShare({ limit, quotas, usage, window }: CallerState, now: number, today: number): Decision {
+  #decideByShare(caller: CallerState, now: number, today: number): Decision {
+    const { limit, quotas, usage, window, rejectUntil, resetAt } = caller;
     const { replicas } = this.#options;
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
+    // Redis has reported that the caller has used its limit, possibly on other replicas.
+    if (hasQuota && now < rejectUntil) {
+      return { allowed: false, limit: share.whole, remaining: 0, resetMs: resetAt - now };
+    }
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
     // The local share is reported as the limit, because this replica rejects requests beyond its share.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };

@@ -161,8 +161,8 @@ export class RedisLimiter implements Limiter {
     const partition = this.#partitionOf(name);
     if (limit !== caller.limit || quotas !== caller.quotas) partition.changeLimit(caller, limit, quotas);
     if (quotas) caller.usage ??= new UsageCounter(randomId());
-    if (now < caller.rejectUntil && !caller.prefetched) return partition.reject(caller, now);
     if (this.#isLocal(now)) return this.#local.decide(partition, caller, now);
+    if (now < caller.rejectUntil && !caller.prefetched) return partition.reject(caller, now);
     return partition.decisions.allowPrefetched(caller, now) ?? partition.ask(caller);
   }
 

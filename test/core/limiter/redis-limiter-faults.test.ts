@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { eventually } from '../../../adapters/conformance/expect.js';
-import { type Decision, WINDOW_MS } from '../../../core/contracts/limiter.js';
+import { type Decision, type Quotas, WINDOW_MS } from '../../../core/contracts/limiter.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { LimiterUnavailable } from '../../../core/errors.js';
 import type { OutagePolicy } from '../../../core/limiter/local.js';
@@ -432,6 +432,40 @@ describe('RedisLimiter and an outage', () => {
     const decisions = await takeAll();
     assert.equal(countAllowed(decisions), 10);
     assert.equal(decisions.at(-1)?.quotas?.[0]?.remaining, 20);
+  });
+
+  describe('with a caller that used up its limit on another replica before the outage', () => {
+    const LIMIT = 60;
+    const outcome = async (limiter: RedisLimiter, quotas?: Quotas) => {
+      try {
+        return (await limiter.take(CALLER, LIMIT, quotas)).allowed;
+      } catch (error) {
+        return error instanceof LimiterUnavailable ? 'unavailable' : error;
+      }
+    };
+    const quotas = { perDay: LIMIT, perMonth: null };
+    for (const [outagePolicy, expected] of [
+      ['local', false],
+      ['closed', 'unavailable'],
+      ['open', true],
+    ] as const) {
+      for (const used of [undefined, quotas]) {
+        it(`outagePolicy "${outagePolicy}"${used ? ' and a quota' : ''}: ${expected}`, async () => {
+          const options = { outagePolicy, countsUsage: used !== undefined };
+          const [limiter, other] = [await create(options), await create(options)];
+          const before = await Promise.all(Array.from({ length: LIMIT }, () => other.take(CALLER, LIMIT, used)));
+          assert.equal(countAllowed(before), LIMIT);
+          assert.equal(await outcome(limiter, used), false);
+          await server.kill();
+          while (limiter.health().ok) await delay(1);
+          for (let i = 0; i < 3; i++) assert.equal(await outcome(limiter, used), expected);
+          await server.restart();
+          await Promise.all([recovery(limiter), recovery(other)]);
+          // The restarted server was empty, so the other replica has reported the requests before the outage.
+          assert.equal(await outcome(limiter, used), false);
+        });
+      }
+    }
   });
 
   it('outagePolicy "closed": rejects with LimiterUnavailable immediately', async () => {
