@@ -197,7 +197,10 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
       ],
     }),
   ),
-  work: part(['config'], ({ config: { config } }) => new WorkQueues(config.server.overload?.maxInFlight)),
+  work: part(
+    ['config', 'logger'],
+    ({ config: { config }, logger }) => new WorkQueues({ maxWaiting: config.server.overload?.maxInFlight, logger }),
+  ),
   routes: part(
     ['config', 'modules', 'settings', 'state', 'snapshots', 'vintages', 'cache', 'clock', 'work', 'logger'],
     (dependencies) => {

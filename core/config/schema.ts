@@ -234,7 +234,7 @@ export const configSchema = {
       overload: nullable(
         section('Overload protection: limits beyond which requests are rejected with 503; null disables it.', {
           maxInFlight: count(
-            'Maximum number of requests in flight, and also of requests waiting in each work queue. One caller can use at most half of a queue, and half of this number for mounts and service routes.',
+            'Maximum number of requests in flight, and also of requests waiting in each work queue. One caller can use at most half of a queue, and half of this number for mounts and service routes. After a client has disconnected, the handler of its request counts for at most 30 seconds.',
             1,
             1_000_000,
             2000,
@@ -268,7 +268,7 @@ export const configSchema = {
       compression: { type: 'boolean', description: 'Whether to compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 disables the cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Timeout for reading the data for one response, after which the request gets a 503. It must be shorter than the timeout of the proxy. For lists larger than 1 MB, it is the maximum time between rows.',
+        'Timeout for reading the data for one response, after which the request gets a 503. If a handler does not end within twice this time, its request gets a 503 too. The timeout must be shorter than the timeout of the proxy. For lists larger than 1 MB, it is the maximum time between rows.',
         4000,
       ),
       responseCheck: {

@@ -19,9 +19,17 @@ interface Reads {
 interface TimeLimit {
   readonly ms: number;
   signal: AbortSignal;
+  startedAt: number;
+  /** Reads that are waiting for other queries. They pause the timeout. */
+  readonly waiting: Set<object>;
 }
 
 export interface CheckedReader extends SnapshotReader {
+  /**
+   * Rejects if a handler does not end within twice the timeout of its reads. A handler can wait for something other
+   * than a read, such as another service, so the timeout of the reads does not always end it.
+   */
+  bounded<Result>(handling: Promise<Result>, late: (ms: number) => Error): Promise<Result>;
   /** Makes later reads stop when the signal is aborted, instead of after the timeout. */
   readUntil(signal: AbortSignal, pauses: Pauses): void;
 }
@@ -102,8 +110,11 @@ const withWaits = async <Result>(
   limit.signal.addEventListener('abort', abort, { once: true });
   const onWait = () => {
     limit.signal.removeEventListener('abort', abort);
+    limit.waiting.add(controller);
     return () => {
+      limit.waiting.delete(controller);
       limit.signal = timeoutAfter(limit.ms);
+      limit.startedAt = performance.now();
       limit.signal.addEventListener('abort', abort, { once: true });
       reads.signal = limit.signal;
     };
@@ -115,8 +126,23 @@ const withWaits = async <Result>(
     const sentence = `The totals take longer than ${limit.ms / 1000} seconds. Use filters to narrow the query.`;
     throw tooSlow(sentence, `The totals did not complete within ${limit.ms} ms.`, error);
   } finally {
+    limit.waiting.delete(controller);
     limit.signal.removeEventListener('abort', abort);
   }
+};
+
+const bounded = <Result>({ limit }: Reads, handling: Promise<Result>, late: (ms: number) => Error): Promise<Result> => {
+  if (!limit) return handling;
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const check = () => {
+      const leftMs = limit.waiting.size > 0 ? limit.ms : limit.startedAt + 2 * limit.ms - performance.now();
+      if (leftMs > 0) timer = setTimeout(check, Math.ceil(leftMs)).unref();
+      else reject(late(2 * limit.ms));
+    };
+    check();
+    handling.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 };
 
 /** The adapter contract limits groups to this number of fields. */
@@ -169,6 +195,7 @@ const readerOf = (reads: Reads): CheckedReader => {
     stream: (target, query) => stream(reads, target, query),
     totals: (target, query) => totals(reads, target, query),
     searches: (target) => searchesFor(reads, declared(reads, target)),
+    bounded: (handling, late) => bounded(reads, handling, late),
     readUntil(signal, pauses) {
       reads.signal = signal;
       reads.pauses = pauses;
@@ -204,7 +231,7 @@ interface TimedReads {
 }
 
 const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: TimedReads): TimedRead => {
-  const limit = { ms, signal };
+  const limit = { ms, signal, startedAt: performance.now(), waiting: new Set<object>() };
   const reader = readerOf({ snapshot, collections, signal, pauses, limit });
   return async <Result>(work: (reader: CheckedReader) => Promise<Result>): Promise<Result> => {
     try {

@@ -18,7 +18,7 @@ import type { Handle } from './accept.js';
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  readonly work: { readonly admitted: number };
+  readonly work: { readonly queuedOrAbandoned: number };
   readonly eventLoop?: EventLoop;
 }
 
@@ -64,7 +64,7 @@ export class Admission {
   }
 
   get #counted(): number {
-    return this.#inFlight - this.#options.work.admitted;
+    return this.#inFlight - this.#options.work.queuedOrAbandoned;
   }
 
   /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */

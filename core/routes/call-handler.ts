@@ -2,6 +2,7 @@
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
 import { inBatches, rowText, textOf } from '../data/lazy-rows.js';
+import { ApiError, errors } from '../errors.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
@@ -16,7 +17,7 @@ export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest
   if (!route.normalizeIn) return request;
   return read(async (snapshot) => ({
     ...request,
-    ...dataRequest(route, await route.normalizeIn!(input as never, snapshot), format),
+    ...dataRequest(route, await inTime(route, snapshot, () => route.normalizeIn!(input as never, snapshot)), format),
   }));
 };
 
@@ -82,7 +83,9 @@ const selected = (route: Route, names: readonly string[] | undefined) => {
 export const callHandler = async (request: DataRequest, reader: CheckedReader): Promise<HandlerResult> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
-  const response = await ofRoute(route, () => route.handler(input as never, contextOf(request, reader, headers)));
+  const response = await inTime(route, reader, () =>
+    route.handler(input as never, contextOf(request, reader, headers)),
+  );
   const selection = selected(route, route.columns?.(input as never));
   const batches = isStreamed(response) ? response.data : batchesOf(response);
   let hasRead = false;
@@ -169,6 +172,14 @@ async function* piecesOf(
     if (bytes.length > 0) yield bytes;
   }
 }
+
+const inTime = <Result>(route: Route, reader: CheckedReader, handle: () => Promise<Result>): Promise<Result> =>
+  reader.bounded(ofRoute(route, handle), (ms) => handlerTimeout(route.path, ms));
+
+export const handlerTimeout = (path: string, ms: number): ApiError =>
+  new ApiError(errors.service_unavailable, undefined, {
+    cause: new Error(`The handler of ${path} did not respond within ${ms} ms.`),
+  });
 
 /** Adds the name of the route to a `ResponseError`. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> => {

@@ -35,9 +35,9 @@ export const handleMount = (
   },
   (ctx) => {
     if (mount.upgrade && canUpgrade(ctx.req)) return upgrade(ctx as Context, mount);
-    const run = () => mount.handler(ctx as Context, mountContext(ctx.app as unknown as ApiKoa, dependencies, ctx));
-    const { isAdmitted, caller } = ctx.requestState;
-    return isAdmitted ? work.handle(caller?.id ?? 'local', ctx.req.socket, run) : run();
+    return work.handle(ctx, () =>
+      mount.handler(ctx as Context, mountContext(ctx.app as unknown as ApiKoa, dependencies, ctx)),
+    );
   },
 ];
 

@@ -14,7 +14,7 @@ import type { RouteMatch } from './route-table.js';
 import { type ServiceDependencies, serviceResponses } from './service-response.js';
 import type { StreamedListResponse } from './streamed-list.js';
 import type { FoundResponse, Vintages } from './vintages.js';
-import type { WorkQueue, WorkQueues } from './work-queue.js';
+import { LOCAL, type WorkQueue, type WorkQueues } from './work-queue.js';
 
 interface RouteDependencies extends ServiceDependencies {
   readonly compression: boolean;
@@ -23,8 +23,6 @@ interface RouteDependencies extends ServiceDependencies {
   readonly work: WorkQueues;
   readonly logger: Logger;
 }
-
-const LOCAL = 'local';
 
 type Find = (pauses: Pauses) => FoundResponse | Promise<FoundResponse>;
 
@@ -47,11 +45,11 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   };
   const respondInTurn = async (ctx: ApiContext, find: Find): Promise<void> => {
     const admitted = ctx.requestState.isAdmitted ? 1 : 0;
-    work.admitted += admitted;
+    work.queuedOrAbandoned += admitted;
     try {
       await respondInQueues(ctx, find);
     } finally {
-      work.admitted -= admitted;
+      work.queuedOrAbandoned -= admitted;
     }
   };
   const respondInQueues = async (ctx: ApiContext, find: Find): Promise<void> => {
@@ -81,9 +79,9 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
         endpoint.shared
           ? sharedResponse(endpoint.pattern, route)
           : ownResponse(route, input, serviceRequest(ctx, publicUrlOf(ctx.req)));
-      const { isAdmitted, caller } = ctx.requestState;
-      const handled = isAdmitted ? work.handle(caller?.id ?? LOCAL, ctx.req.socket, run) : run();
-      return handled.then((representation) => respond(ctx, representation, { representation, isCached: false }));
+      return work
+        .handle(ctx, run)
+        .then((representation) => respond(ctx, representation, { representation, isCached: false }));
     }
     const request = dataRequest(route, input, ctx.requestState.format!, cacheKey);
     const served = currentSnapshot();

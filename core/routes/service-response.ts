@@ -3,12 +3,11 @@ import type { SharedCache } from '../contracts/cache.js';
 import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { PublicUrl } from '../edge/public-url.js';
-import { ApiError, errors } from '../errors.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { jsonRepresentation, Representation } from '../response/representation.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { ofRoute } from './call-handler.js';
+import { handlerTimeout, ofRoute } from './call-handler.js';
 
 export interface ServiceDependencies {
   readonly publicUrlOf: PublicUrl;
@@ -66,12 +65,8 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
           ...SHARED_REQUEST,
         }),
       );
-    const late = () =>
-      new ApiError(errors.service_unavailable, undefined, {
-        cause: new Error(`The handler of ${pattern} did not respond within ${BUILD_MS} ms.`),
-      });
     const { value, ageSeconds } = await cache.getOrBuild(pattern, sharedSeconds, () =>
-      withTimeout(ofRoute(route, build), BUILD_MS, late),
+      withTimeout(ofRoute(route, build), BUILD_MS, () => handlerTimeout(pattern, BUILD_MS)),
     );
     const age = Math.floor(ageSeconds);
     const before = lastShared.get(route);

@@ -1,6 +1,8 @@
 /** A queue in which callers take turns, so that expensive requests of one caller do not delay other callers. */
 import type { Socket } from 'node:net';
+import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
+import type { ApiContext } from '../pipeline/api-koa.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /** With two running requests per caller, one can compute while the other waits for a store. */
@@ -192,49 +194,96 @@ export class WorkQueue {
   }
 }
 
+/** The caller of requests from this process without a caller. */
+export const LOCAL = 'local';
+
 const MOST_LISTS = 64;
+/** Handlers have this long to end after their client has closed the connection. */
+const ABANDONED_MS = 30_000;
+
+interface WorkQueuesOptions {
+  readonly maxWaiting?: number | undefined;
+  readonly abandonedMs?: number;
+  readonly logger: Pick<Logger, 'warn'>;
+}
 
 export class WorkQueues {
-  /** The number of admitted requests that do not count as in flight, because they are in a queue or abandoned. */
-  admitted = 0;
+  /** The number of requests in flight that are in a queue, or whose client has closed the connection. */
+  queuedOrAbandoned = 0;
   readonly responses: WorkQueue;
   /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
 
+  readonly #abandonedMs: number;
+  readonly #logger: Pick<Logger, 'warn'>;
   readonly #mostOfCaller: number;
   /** The number of running handlers of each caller, for mounts and service routes. */
   readonly #handling = new Map<string, number>();
+  /** Endpoints whose handlers have been reported. */
+  readonly #reported = new Set<string>();
 
-  constructor(maxWaiting = Number.POSITIVE_INFINITY) {
+  constructor({ maxWaiting = Number.POSITIVE_INFINITY, abandonedMs = ABANDONED_MS, logger }: WorkQueuesOptions) {
+    this.#abandonedMs = abandonedMs;
+    this.#logger = logger;
     this.#mostOfCaller = SHARE_OF_CALLER * maxWaiting;
     this.responses = new WorkQueue(maxWaiting);
     this.lists = new WorkQueue(maxWaiting, MOST_LISTS);
   }
 
   /**
-   * Runs the handler of an admitted request. Handlers can take any time, so a caller can run only a limited number of
-   * them. If the connection closes before the handler ends, the request no longer counts as in flight.
+   * Runs the handler of a mount or service route. Handlers can take any time, so a caller can run only a limited number
+   * of them. If the connection closes before the handler ends, the request no longer counts as in flight. After another
+   * 30 seconds, the handler no longer counts for the caller either. Otherwise, handlers that never end would lock the
+   * caller out. The caller can then start at most that limited number of further handlers per 30 seconds.
    */
-  async handle<Result>(caller: string, connection: Socket, run: () => Result | Promise<Result>): Promise<Result> {
-    const running = this.#handling.get(caller) ?? 0;
-    if (running >= this.#mostOfCaller) throw this.responses.rejection();
-    this.#handling.set(caller, running + 1);
+  async handle<Result>(
+    { req: { socket }, requestState: { isAdmitted, caller, match } }: ApiContext,
+    run: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    if (!isAdmitted) return run();
+    const leave = this.#enter(caller?.id ?? LOCAL);
     let abandoned = 0;
+    let timer: NodeJS.Timeout | undefined;
     const onClose = () => {
       abandoned = 1;
-      this.admitted++;
+      this.queuedOrAbandoned++;
+      timer = setTimeout(() => {
+        leave();
+        this.#report(match?.endpoint?.pattern);
+      }, this.#abandonedMs).unref();
     };
-    if (connection.destroyed) onClose();
+    if (socket.destroyed) onClose();
     // Each pipelined request adds a listener to the connection. By default, Node warns if there are more than 10.
-    else connection.setMaxListeners(0).once('close', onClose);
+    else socket.setMaxListeners(0).once('close', onClose);
     try {
       return await run();
     } finally {
-      connection.off('close', onClose);
-      this.admitted -= abandoned;
+      socket.off('close', onClose);
+      clearTimeout(timer);
+      this.queuedOrAbandoned -= abandoned;
+      leave();
+    }
+  }
+
+  /** @returns a function that removes the handler from the count. Further calls have no effect. */
+  #enter(caller: string): () => void {
+    const running = this.#handling.get(caller) ?? 0;
+    if (running >= this.#mostOfCaller) throw this.responses.rejection();
+    this.#handling.set(caller, running + 1);
+    let isRunning = true;
+    return () => {
+      if (!isRunning) return;
+      isRunning = false;
       const left = this.#handling.get(caller)! - 1;
       if (left === 0) this.#handling.delete(caller);
       else this.#handling.set(caller, left);
-    }
+    };
+  }
+
+  #report(endpoint = ''): void {
+    if (this.#reported.has(endpoint)) return;
+    this.#reported.add(endpoint);
+    const seconds = this.#abandonedMs / 1000;
+    this.#logger.warn({ endpoint }, `a handler still runs ${seconds} s after its client closed the connection`);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import type { SnapshotReader } from '../../../core/contracts/plugin.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';
-import { sharedReader, timedReader } from '../../../core/data/checked-snapshot.js';
+import { type CheckedReader, sharedReader, timedReader } from '../../../core/data/checked-snapshot.js';
 import { IndexedCollection } from '../../../core/data/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
 import { ApiError, readTimeout, type StorageError } from '../../../core/errors.js';
@@ -64,6 +64,34 @@ describe('timedReader(snapshot, collections, ms)', () => {
     await delay(0);
     process.off('warning', warn);
     assert.deepEqual(warnings, []);
+  });
+
+  it('bounded() rejects a handler that does not end within twice the timeout', async () => {
+    const late = (ms: number) => new Error(`late after ${ms} ms`);
+    const since = performance.now();
+    const error = await failure(read(50, (reader) => (reader as CheckedReader).bounded(new Promise(() => {}), late)));
+    assert.equal((error as Error).message, 'late after 100 ms');
+    assert.isAtLeast(performance.now() - since, 98);
+    assert.equal(await read(50, (reader) => (reader as CheckedReader).bounded(Promise.resolve(7), late)), 7);
+  });
+
+  it('bounded() does not count the time in which totals wait for other queries', async () => {
+    const waiting = {
+      ...snapshot,
+      totals: async (_name: string, _query: unknown, _signal?: AbortSignal, onWait?: () => () => void) => {
+        const resume = onWait!();
+        await delay(200);
+        resume();
+        return [];
+      },
+    };
+    const work = async (reader: CheckedReader) => {
+      const groups = await reader.totals(markets, { by: [], where: [], limit: 1 });
+      await delay(20);
+      return groups;
+    };
+    const bounded = (reader: CheckedReader) => reader.bounded(work(reader), () => new Error('late'));
+    assert.deepEqual(await timedReader(waiting, collections, 40)(bounded), []);
   });
 
   it('rejects with any other error', async () => {

@@ -13,7 +13,7 @@ import { until } from '../../support/until.js';
 
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
-  const work = { admitted: 0 };
+  const work = { queuedOrAbandoned: 0 };
   let now = 1000;
   let idle = 0;
   let stolen = 0;
@@ -77,11 +77,11 @@ describe('Admission', () => {
   it('does not count requests in the work queues', () => {
     const { admission, work, turn, overload } = controlled({ maxInFlight: 40 });
     for (let i = 0; i < 40; i++) admission.enter();
-    work.admitted = 40;
+    work.queuedOrAbandoned = 40;
     expect([turn(15, 100), turn(15, 200), turn(15, 300)]).to.deep.equal([15, 15, 15]);
     overload();
     expect(turn(15, 1)).to.equal(3);
-    work.admitted = 0;
+    work.queuedOrAbandoned = 0;
     expect(turn(1, 1)).to.equal(0);
   });
 

@@ -1,6 +1,7 @@
 /** A request must never cause an unbounded amount of work. */
 import { expect } from 'chai';
 import { partOf } from '../../../core/app/create-app.js';
+import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { request, type TestRequest } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -143,4 +144,57 @@ describe('the work of one request', () => {
     adapter.ping = ping;
     expect(pings).to.be.within(1, 1 + Math.ceil((performance.now() - since) / 100));
   });
+});
+
+describe('a data route whose handler never ends', () => {
+  let service: TestApp;
+  let isStuck = true;
+
+  before(async () => {
+    const wait = () => (isStuck ? new Promise<never>(() => undefined) : Promise.resolve());
+    const schema = { type: 'object', properties: { data: { type: 'array', items: { type: 'object' } } } } as const;
+    const response = { description: 'Nothing.', schema, example: { data: [] } };
+    const stuck = definePlugin({
+      name: 'stuck',
+      version: '1.0.0',
+      description: 'Handlers that never end.',
+      routes: () => [
+        dataRoute({
+          path: '/stuck',
+          operationId: 'listStuck',
+          summary: 'Nothing',
+          response,
+          handler: async () => {
+            await wait();
+            return { data: [] };
+          },
+        }),
+        dataRoute({
+          path: '/stuck-input',
+          operationId: 'listStuckInput',
+          summary: 'Nothing',
+          response,
+          normalizeIn: async (input) => {
+            await wait();
+            return input;
+          },
+          handler: async () => ({ data: [] }),
+        }),
+      ],
+    });
+    service = await startTestApp({ config: { http: { answerMs: 200 } }, overrides: { plugins: [{ plugin: stuck }] } });
+  });
+  after(() => service.close());
+
+  for (const path of ['/stuck', '/stuck-input']) {
+    it(`sends 503 within twice the timeout, serves other requests of the caller, and recovers (${path})`, async () => {
+      isStuck = true;
+      const since = performance.now();
+      const responses = await Promise.all([service.get(path), service.get(path), service.get('/markets?limit=1')]);
+      expect(responses.map(({ status }) => status)).to.deep.equal([503, 503, 200]);
+      expect(performance.now() - since).to.be.within(350, 5000);
+      isStuck = false;
+      expect((await service.get(path)).status).to.equal(200);
+    });
+  }
 });

@@ -14,7 +14,12 @@ import { buildOrStart, type StartedList } from '../../../core/routes/build-respo
 import { callHandler } from '../../../core/routes/call-handler.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
-const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
+const snapshot = {
+  version: 'v1',
+  publishedAt: new Date(0),
+  readUntil: () => undefined,
+  bounded: (handling: unknown) => handling,
+} as unknown as CheckedReader;
 
 const properties = { a: {}, b: {}, i: {}, text: { type: 'string' } };
 const SCHEMA: JsonSchema = {

@@ -2,7 +2,10 @@ import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ApiError, StorageError } from '../../../core/errors.js';
-import { WorkQueue } from '../../../core/routes/work-queue.js';
+import type { ApiContext } from '../../../core/pipeline/api-koa.js';
+import { WorkQueue, WorkQueues } from '../../../core/routes/work-queue.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { until } from '../../support/until.js';
 
 const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
@@ -151,5 +154,69 @@ describe('WorkQueue', () => {
     await settled();
     await end('a0');
     expect([started, queue.size]).to.deep.equal([['a0'], 0]);
+  });
+});
+
+describe('WorkQueues.handle', () => {
+  const MOST = 3;
+  const handling = (abandonedMs: number) => {
+    const logger = keptLogger();
+    const work = new WorkQueues({ maxWaiting: 2 * MOST, abandonedMs, logger });
+    let isAdmitted = true;
+    const handle = (caller: string, run: () => unknown, socket = new Socket()) => {
+      const endpoint = { pattern: '/hung' };
+      const requestState = { isAdmitted, caller: { id: caller }, match: { endpoint } };
+      const handled = work.handle({ req: { socket }, requestState } as unknown as ApiContext, run);
+      handled.catch(() => undefined);
+      return handled;
+    };
+    const never = (caller: string) => {
+      const socket = new Socket();
+      void handle(caller, () => new Promise(() => undefined), socket);
+      return socket;
+    };
+    const outcome = async (caller: string) => (await Promise.allSettled([handle(caller, () => 0)]))[0].status;
+    const asInner = () => {
+      isAdmitted = false;
+    };
+    return { logger, work, handle, never, outcome, asInner };
+  };
+
+  it('rejects further handlers of a caller, but neither handlers of other callers nor inner requests', async () => {
+    const { never, outcome, asInner } = handling(60_000);
+    for (let i = 0; i < MOST; i++) never('a');
+    expect([await outcome('a'), await outcome('b')]).to.deep.equal(['rejected', 'fulfilled']);
+    asInner();
+    expect(await outcome('a')).to.equal('fulfilled');
+  });
+
+  it('counts a handler without a client for a limited time, and reports its endpoint once', async () => {
+    const { logger, work, never, outcome } = handling(50);
+    for (let round = 0; round < 3; round++) {
+      const sockets = Array.from({ length: MOST }, () => never('a'));
+      await laterTurn();
+      for (const socket of sockets) socket.destroy();
+      await laterTurn();
+      expect(await outcome('a')).to.equal('rejected');
+      await until(async () => (await outcome('a')) === 'fulfilled' || undefined);
+    }
+    expect(work.queuedOrAbandoned).to.equal(3 * MOST);
+    expect(logger.lines).to.deep.equal(['warn: a handler still runs 0.05 s after its client closed the connection']);
+  });
+
+  it('counts a handler as long as its client is connected, and removes it once', async () => {
+    const { logger, work, handle, never, outcome } = handling(20);
+    const ends: (() => void)[] = [];
+    const left = new Socket();
+    const ending = handle('a', () => new Promise<void>((resolve) => ends.push(resolve)), left);
+    for (let i = 1; i < MOST; i++) never('a');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect([await outcome('a'), logger.lines]).to.deep.equal(['rejected', []]);
+    left.destroy();
+    await until(async () => (await outcome('a')) === 'fulfilled' || undefined);
+    never('a');
+    for (const end of ends) end();
+    await ending;
+    expect([await outcome('a'), work.queuedOrAbandoned]).to.deep.equal(['rejected', 0]);
   });
 });
