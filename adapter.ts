@@ -44,7 +44,7 @@ export type {
 } from './core/contracts/storage.js';
 export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
-export { IndexedCollection } from './core/data/indexed-collection.js';
+export { type CollectionSize, IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
 export { type DirectoryManifest, MANIFEST_FILE } from './core/data/manifest.js';
 export { jsonRows } from './core/data/packed-documents.js';

@@ -74,7 +74,9 @@ const read = async (
   const size = await sizeOf(dataset, collections);
   assertFits(size, served);
 
-  const indexed = new Map([...collections].map(([name, collection]) => [name, new IndexedCollection(collection)]));
+  const indexed = new Map(
+    [...collections].map(([name, collection]) => [name, new IndexedCollection(collection, size.collections.get(name))]),
+  );
   const pacing = new BackgroundPacing();
   const pause = () => (served ? pacing.pause(signal) : setImmediate(undefined, { signal }));
   const errors = await checkDataset(dataset, collections, {

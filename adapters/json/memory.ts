@@ -1,7 +1,13 @@
 /** Rejects datasets that do not fit into memory, because the operating system would kill the process. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
+import {
+  type Collection,
+  type CollectionSize,
+  type DirectoryDataset,
+  resources,
+  StorageError,
+} from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
   readonly bytes: number;
@@ -9,21 +15,29 @@ export interface DatasetSize {
   readonly positions: number;
 }
 
+interface MeasuredSize extends DatasetSize {
+  readonly collections: ReadonlyMap<string, CollectionSize>;
+}
+
 const ROW_BYTES = 100;
+const LEAST_ROW_BYTES = 3;
 
 export const sizeOf = async (
   { path, fileOf }: Pick<DirectoryDataset, 'path' | 'fileOf'>,
   collections: ReadonlyMap<string, Collection>,
-): Promise<DatasetSize> => {
-  let [bytes, positions] = [0, 0];
+): Promise<MeasuredSize> => {
+  const sizes = new Map<string, CollectionSize>();
+  let positions = 0;
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
-    bytes += size;
-    positions += orders.length * (described.rows ?? size / ROW_BYTES);
+    const { size: bytes } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
+    const rows = Math.min(described.rows ?? bytes / ROW_BYTES, bytes / LEAST_ROW_BYTES);
+    sizes.set(name, { rows: Math.ceil(rows), bytes });
+    positions += orders.length * rows;
   }
-  return { bytes, positions };
+  const bytes = [...sizes.values()].reduce((sum, size) => sum + size.bytes, 0);
+  return { bytes, positions, collections: sizes };
 };
 
 const MIB = 2 ** 20;

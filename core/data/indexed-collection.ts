@@ -1,14 +1,13 @@
 /** Keeps the documents of a collection in memory, in key order, and searches them in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
+import { Arena } from './arena.js';
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { joinedRows, PackedDocuments } from './packed-documents.js';
 import { rowJson } from './publishing.js';
 import { compareScalars } from './scalars.js';
-import { SortColumn } from './sort-column.js';
-import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
-import type { Ranks } from './value-ranks.js';
+import { Sorter } from './sorter.js';
 
 interface Span {
   readonly start: number;
@@ -41,25 +40,34 @@ interface Selection {
   readonly filter?: NonNullable<Query['range']>;
 }
 
+/** The approximate size of a collection. */
+export interface CollectionSize {
+  readonly rows: number;
+  /** The length of the JSON of all documents in bytes. */
+  readonly bytes: number;
+}
+
 export class IndexedCollection {
   readonly #collection: Collection;
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
-  readonly #documents = new PackedDocuments();
-  /** Finds the values to sort by in the JSON of a document. `#columns` stores these values until `sort` has run. */
-  readonly #sorted: JsonFields;
-  readonly #columns: Map<string, SortColumn>;
-  readonly #positions = new Map<string, Uint32Array>();
+  /** Stores the documents and their positions. */
+  readonly #arena: Arena;
+  readonly #documents: PackedDocuments;
+  /** Undefined after the documents have been sorted. */
+  #sorter: Sorter | undefined;
+  #positions: ReadonlyMap<string, Uint32Array> = new Map();
   readonly #fields = new Map<string, JsonFields>();
 
-  constructor(collection: Collection) {
+  /** @param size the approximate size, for which memory is reserved */
+  constructor(collection: Collection, { rows, bytes }: CollectionSize = { rows: 0, bytes: 0 }) {
     const { key, orders = [] } = collection;
     this.#collection = collection;
     this.#key = key;
     this.#orders = orders;
-    const names = [...new Set(orders.flatMap((order: readonly string[]) => fieldsToSortBy(order, key)))];
-    this.#sorted = new JsonFields(names);
-    this.#columns = new Map(names.map((name) => [name, new SortColumn()]));
+    this.#arena = new Arena(PackedDocuments.memoryOf(rows, bytes) + 4 * rows * orders.length);
+    this.#documents = new PackedDocuments(this.#arena);
+    this.#sorter = new Sorter(collection, rows);
   }
 
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
@@ -84,15 +92,7 @@ export class IndexedCollection {
   /** The documents must be valid, and come after all earlier documents in key order. */
   add(rows: JsonRows): void {
     this.#documents.add(rows);
-    if (this.#columns.size === 0) return;
-    const { starts, ends } = this.#sorted;
-    const columns = [...this.#columns.values()];
-    let start = 0;
-    for (const end of rows.ends) {
-      this.#sorted.find(rows.json, start);
-      for (let i = 0; i < columns.length; i++) columns[i]!.add(rows.json, starts[i]!, ends[i]!);
-      start = end + 1;
-    }
+    this.#sorter!.add(rows);
   }
 
   /**
@@ -100,20 +100,11 @@ export class IndexedCollection {
    * @param pause awaited after steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
-    const run = async <T>(steps: Generator<void, T>): Promise<T> => {
-      let step = steps.next();
-      for (; !step.done; step = steps.next()) await pause?.();
-      return step.value;
-    };
-    const ranks = new Map<string, Ranks>();
-    for (const [name, column] of this.#columns) {
-      ranks.set(name, await run(column.rank()));
-      this.#columns.delete(name);
-    }
-    for (const order of this.#orders) {
-      const columns = fieldsToSortBy(order, this.#key).map((field) => ranks.get(field)!);
-      this.#positions.set(order.join(), await run(sortedPositions(columns, this.length)));
-    }
+    const steps = this.#sorter!.sort(this.#arena);
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) await pause?.();
+    this.#positions = step.value;
+    this.#sorter = undefined;
   }
 
   get(key: readonly Scalar[]): Document | undefined {

@@ -1,5 +1,6 @@
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows, Scalar } from '../contracts/storage.js';
+import { Arena } from './arena.js';
 import type { JsonFields } from './json-fields.js';
 
 export const jsonRows = (documents: readonly Document[]): JsonRows =>
@@ -24,7 +25,7 @@ interface Page {
 
 /**
  * The size of a page, unless a single batch needs more. With large pages, the list of pages is short enough for the CPU
- * cache. The first pages are smaller, because V8 collects garbage more often if many large buffers are allocated.
+ * cache. The first pages are smaller, so that small collections need little memory.
  */
 const PAGE_BYTES = 1024 * 1024;
 const FIRST_PAGE_BYTES = 16 * 1024;
@@ -40,6 +41,7 @@ const startIn = ({ first, ends }: Page, position: number): number =>
  * down garbage collection. Parsing a document takes less than a microsecond.
  */
 export class PackedDocuments {
+  readonly #arena: Arena;
   readonly #pages: Page[] = [];
   readonly #firsts: number[] = [];
   #length = 0;
@@ -48,6 +50,16 @@ export class PackedDocuments {
    * optimised for this class.
    */
   readonly #last: { document?: Document | undefined } = {};
+
+  /** Returns the approximate memory for documents of this size, in bytes. */
+  static memoryOf(rows: number, bytes: number): number {
+    // The end of each page is unused.
+    return 1.02 * bytes + Math.min(PAGE_BYTES, 3 * bytes) + 4 * rows;
+  }
+
+  constructor(arena = new Arena()) {
+    this.#arena = arena;
+  }
 
   get length(): number {
     return this.#length;
@@ -98,17 +110,23 @@ export class PackedDocuments {
   #pageFor(bytes: number): Page {
     const last = this.#pages.at(-1);
     if (last && last.bytes.length - last.used >= bytes) return last;
-    if (last) last.ends = Uint32Array.from(last.ends);
+    if (last) this.#packEnds(last);
     const usual = Math.min(PAGE_BYTES, FIRST_PAGE_BYTES * GROWTH ** this.#pages.length);
     const page = {
       first: this.#length,
-      bytes: Buffer.allocUnsafeSlow(Math.max(bytes, usual)),
+      bytes: this.#arena.bytes(Math.max(bytes, usual)),
       used: 0,
       ends: [],
     };
     this.#pages.push(page);
     this.#firsts.push(page.first);
     return page;
+  }
+
+  #packEnds(page: Page): void {
+    const ends = this.#arena.integers(page.ends.length);
+    ends.set(page.ends);
+    page.ends = ends;
   }
 
   #pageOf(position: number): Page {

@@ -1,6 +1,7 @@
 /** Collects the values of one field, and ranks them. Documents with equal values get equal ranks. */
+import type { Arena } from './arena.js';
 import { ValueColumn } from './value-column.js';
-import { type Ranks, rankValues, steps } from './value-ranks.js';
+import { type RankBuffers, type Ranks, rankValues, steps } from './value-ranks.js';
 
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
@@ -62,15 +63,25 @@ class KnownValues {
 }
 
 export class SortColumn {
-  readonly #values = new ValueColumn();
+  readonly #arena: Arena;
+  readonly #values: ValueColumn;
   readonly #known = new KnownValues();
   /** For each document, the index of its value. */
   readonly #indexes: Uint32Array[] = [];
   #length = 0;
 
+  constructor(arena: Arena) {
+    this.#arena = arena;
+    this.#values = new ValueColumn(arena);
+  }
+
+  get differentValues(): number {
+    return this.#values.length;
+  }
+
   add(json: Buffer, start: number, end: number): void {
     const at = this.#length++;
-    if (at % CHUNK === 0) this.#indexes.push(new Uint32Array(CHUNK));
+    if (at % CHUNK === 0) this.#indexes.push(this.#arena.integers(CHUNK));
     this.#indexes[at >>> CHUNK_BITS]![at % CHUNK] = this.#indexOf(json, start, end);
   }
 
@@ -81,9 +92,9 @@ export class SortColumn {
   }
 
   /** @yields at intervals of less than a millisecond, so that the caller can do other work */
-  *rank(): Generator<void, Ranks> {
-    const { ranks: ofValues, count } = yield* rankValues(this.#values);
-    const ranks = new Uint32Array(this.#length);
+  *rank(buffers: RankBuffers): Generator<void, Ranks> {
+    const { ranks: ofValues, count } = yield* rankValues(this.#values, buffers);
+    const ranks = this.#arena.integers(this.#length);
     for (const { from, to } of steps(this.#length)) {
       for (let at = from; at < to; at++) ranks[at] = ofValues[this.#indexes[at >>> CHUNK_BITS]![at % CHUNK]!]!;
       yield;

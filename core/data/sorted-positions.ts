@@ -1,4 +1,4 @@
-import { firstPositions, type Ranks, steps } from './value-ranks.js';
+import { fillPositions, type Ranks, steps } from './value-ranks.js';
 
 /**
  * Returns the fields to sort by. Omits the key fields at the end of an order, because the documents are already in key
@@ -19,20 +19,27 @@ const DIGITS = 1 << DIGIT_BITS;
 
 /**
  * A stable radix sort. Documents with equal values keep their order.
+ * @param result receives the positions
+ * @param spare an array of the same length, which is overwritten
  * @yields at intervals of less than a millisecond, so that the caller can do other work
  */
-export function* sortedPositions(columns: readonly Ranks[], length: number): Generator<void, Uint32Array> {
-  let positions = yield* firstPositions(length);
-  let sorted = new Uint32Array(length);
+export function* sortPositions(columns: readonly Ranks[], result: Uint32Array, spare: Uint32Array): Generator<void> {
   // Documents are sorted by the last column first, because each sort is stable.
-  for (const { ranks, count } of columns.toReversed()) {
-    for (let shift = 0; 2 ** shift < count; shift += DIGIT_BITS) {
-      yield* sortByDigit(positions, sorted, ranks, shift);
-      [positions, sorted] = [sorted, positions];
-    }
+  const digits = columns.toReversed().flatMap(({ ranks, count }) => shiftsOf(count).map((shift) => ({ ranks, shift })));
+  // Each digit moves the positions to the other array. The last digit must move them to `result`.
+  let [positions, sorted] = digits.length % 2 === 0 ? [result, spare] : [spare, result];
+  yield* fillPositions(positions);
+  for (const { ranks, shift } of digits) {
+    yield* sortByDigit(positions, sorted, ranks, shift);
+    [positions, sorted] = [sorted, positions];
   }
-  return positions;
 }
+
+const shiftsOf = (count: number): readonly number[] => {
+  const shifts: number[] = [];
+  for (let shift = 0; 2 ** shift < count; shift += DIGIT_BITS) shifts.push(shift);
+  return shifts;
+};
 
 /** A stable counting sort. */
 function* sortByDigit(

@@ -1,4 +1,5 @@
 /** Stores the values of one field as bytes that have the same order as the values. */
+import type { Arena } from './arena.js';
 import { hasEscape, isString, numberIn, scalarIn } from './json-fields.js';
 import { sortableBytes } from './scalars.js';
 
@@ -19,8 +20,13 @@ const HAS_MORE = KEY_BYTES + 1;
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 
 export class ValueColumn {
+  readonly #arena: Arena;
   readonly #chunks: Chunk[] = [];
   #length = 0;
+
+  constructor(arena: Arena) {
+    this.#arena = arena;
+  }
 
   get length(): number {
     return this.#length;
@@ -55,7 +61,7 @@ export class ValueColumn {
     const end = start + size;
     chunk.ends[index] = end;
     if (end > chunk.bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * end);
+      const larger = this.#arena.bytes(2 * end);
       chunk.bytes.copy(larger, 0, 0, start);
       chunk.bytes = larger;
     }
@@ -64,7 +70,7 @@ export class ValueColumn {
 
   #addChunk(): void {
     const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
-    this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
+    this.#chunks.push({ bytes: this.#arena.bytes(Math.ceil(1.1 * size)), ends: this.#arena.integers(CHUNK) });
   }
 
   /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort like the bytes. */

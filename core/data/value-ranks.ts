@@ -1,4 +1,5 @@
 /** Ranks the values of a column. Equal values have equal ranks. */
+import type { Arena } from './arena.js';
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
 export interface Ranks {
@@ -18,13 +19,12 @@ export function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }
 
-export function* firstPositions(length: number): Generator<void, Uint32Array<ArrayBuffer>> {
-  const positions = new Uint32Array(length);
-  for (const { from, to } of steps(length)) {
+/** Sets each position to its index. */
+export function* fillPositions(positions: Uint32Array): Generator<void, void> {
+  for (const { from, to } of steps(positions.length)) {
     for (let at = from; at < to; at++) positions[at] = at;
     yield;
   }
-  return positions;
 }
 
 const FEW = 256;
@@ -47,18 +47,28 @@ class Keyed {
     this.keys = keys;
     this.indexes = indexes;
     // Sort keys are positive doubles, so their bytes have the same order as their values.
-    this.bytes = new Uint8Array(keys.buffer);
-    this.words = new Uint32Array(keys.buffer);
+    this.bytes = new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength);
+    this.words = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length);
   }
 }
 
-/** @yields after each array, because allocating a large array can make V8 mark objects for several milliseconds */
-function* newKeyed(length: number): Generator<void, Keyed> {
-  const keys = new Float64Array(length);
-  yield;
-  const indexes = new Uint32Array(length);
-  yield;
-  return new Keyed(keys, indexes);
+/** The buffers of a sort. All columns use the same buffers, one column after the other. */
+export class RankBuffers {
+  readonly sorted: Uint32Array;
+  readonly differs: Uint8Array;
+  readonly ranks: Uint32Array;
+  readonly from: Keyed;
+  readonly to: Keyed;
+
+  /** @param most the number of values in the largest column */
+  constructor(arena: Arena, most: number) {
+    const keyed = (): Keyed => new Keyed(arena.doubles(most), arena.integers(most));
+    this.sorted = arena.integers(most);
+    this.differs = arena.bytes(most);
+    this.ranks = arena.integers(most);
+    this.from = keyed();
+    this.to = keyed();
+  }
 }
 
 /** A radix sort. Sorts all values by their first bytes, and then values with equal bytes by the next bytes. */
@@ -66,33 +76,32 @@ class ValueSorter {
   readonly #values: ValueColumn;
   readonly #sorted: Uint32Array;
   readonly #differs: Uint8Array;
+  readonly #ranks: Uint32Array;
   #from: Keyed;
   #to: Keyed;
 
-  /**
-   * @param positions the numbers from 0 to the number of values - 1
-   * @param from a buffer with room for all values, like `to`
-   */
-  constructor(values: ValueColumn, positions: Uint32Array, from: Keyed, to: Keyed) {
+  constructor(values: ValueColumn, { sorted, differs, ranks, from, to }: RankBuffers) {
+    const { length } = values;
     this.#values = values;
-    this.#sorted = positions;
-    this.#differs = new Uint8Array(positions.length);
+    this.#sorted = sorted.subarray(0, length);
+    this.#differs = differs.subarray(0, length).fill(0);
+    this.#ranks = ranks.subarray(0, length);
     this.#from = from;
     this.#to = to;
   }
 
   *rank(): Generator<void, Ranks> {
+    yield* fillPositions(this.#sorted);
     yield* this.#sort();
-    const ranks = new Uint32Array(this.#sorted.length);
     let rank = 0;
-    for (const { from, to } of steps(ranks.length)) {
+    for (const { from, to } of steps(this.#ranks.length)) {
       for (let at = from; at < to; at++) {
         rank += this.#differs[at]!;
-        ranks[this.#sorted[at]!] = rank;
+        this.#ranks[this.#sorted[at]!] = rank;
       }
       yield;
     }
-    return { ranks, count: rank + 1 };
+    return { ranks: this.#ranks, count: rank + 1 };
   }
 
   *#sort(): Generator<void, void> {
@@ -193,10 +202,6 @@ class ValueSorter {
   }
 }
 
-export function* rankValues(values: ValueColumn): Generator<void, Ranks> {
-  const { length } = values;
-  const positions = yield* firstPositions(length);
-  const from = yield* newKeyed(length);
-  const to = yield* newKeyed(length);
-  return yield* new ValueSorter(values, positions, from, to).rank();
-}
+/** The ranks are valid until the buffers are used again. */
+export const rankValues = (values: ValueColumn, buffers: RankBuffers): Generator<void, Ranks> =>
+  new ValueSorter(values, buffers).rank();

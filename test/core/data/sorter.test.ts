@@ -1,25 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { JsonFields } from '../../../core/data/json-fields.js';
+import { Arena } from '../../../core/data/arena.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 import { compareBy } from '../../../core/data/scalars.js';
-import { SortColumn } from '../../../core/data/sort-column.js';
-import { sortedPositions } from '../../../core/data/sorted-positions.js';
-import type { Ranks } from '../../../core/data/value-ranks.js';
+import { Sorter } from '../../../core/data/sorter.js';
 
 type Row = Record<'text' | 'number', string | number>;
 
 function* sort(rows: readonly Row[], fields: readonly (keyof Row)[]): Generator<void, Uint32Array> {
-  const { json, ends } = jsonRows(rows);
-  const columns = fields.map(() => new SortColumn());
-  const found = new JsonFields(fields);
-  for (const [i] of rows.entries()) {
-    found.find(json, i === 0 ? 0 : ends[i - 1]! + 1);
-    for (const [at, column] of columns.entries()) column.add(json, found.starts[at]!, found.ends[at]!);
-  }
-  const ranks: Ranks[] = [];
-  for (const column of columns) ranks.push(yield* column.rank());
-  return yield* sortedPositions(ranks, rows.length);
+  const collection = { name: 'rows', schema: {}, key: ['id'], orders: [[...fields, 'id']] };
+  const sorter = new Sorter(collection, 0);
+  const arena = new Arena();
+  sorter.add(jsonRows(rows));
+  const positions = yield* sorter.sort(arena);
+  return positions.get([...fields, 'id'].join())!;
 }
 
 const run = (steps: Generator<void, Uint32Array>): { positions: Uint32Array; count: number } => {
@@ -43,7 +37,7 @@ const numbers = fc.oneof(
 );
 const random = fc.array(fc.record({ text: texts, number: numbers }), { maxLength: 700 });
 
-describe('sortedPositions', () => {
+describe('Sorter', () => {
   for (const fields of [['text'], ['number'], ['number', 'text'], ['text', 'number']] as const) {
     it(`sorts random rows by ${fields.join(' and ')}, and keeps the order of equal rows`, () => {
       fc.assert(

@@ -1,0 +1,57 @@
+const LEAST_BYTES = 16 * 1024;
+/** The size of a buffer, unless a larger size is expected. */
+const USUAL_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = 1024 * 1024 * 1024;
+/** Typed arrays must start at a multiple of the size of their elements. */
+const ALIGNMENT = 8;
+
+/**
+ * Divides large buffers into arrays. V8 counts the bytes of new buffers, and starts a full garbage collection after
+ * 64 MB. Each buffer that is allocated during this collection delays requests further. A single large buffer causes
+ * only one collection. Its memory is freed when none of its arrays is in use.
+ */
+export class Arena {
+  readonly #expected: number;
+  #buffer = new ArrayBuffer(0);
+  #used = 0;
+  #total = 0;
+
+  /** @param expected the number of bytes that will probably be needed */
+  constructor(expected = 0) {
+    this.#expected = Math.ceil(expected);
+  }
+
+  /** The bytes are not set to zero. */
+  bytes(length: number): Buffer<ArrayBuffer> {
+    const start = this.#take(length);
+    return Buffer.from(this.#buffer, start, length);
+  }
+
+  /** The numbers are not set to zero. */
+  integers(length: number): Uint32Array<ArrayBuffer> {
+    const start = this.#take(length * Uint32Array.BYTES_PER_ELEMENT);
+    return new Uint32Array(this.#buffer, start, length);
+  }
+
+  /** The numbers are not set to zero. */
+  doubles(length: number): Float64Array<ArrayBuffer> {
+    const start = this.#take(length * Float64Array.BYTES_PER_ELEMENT);
+    return new Float64Array(this.#buffer, start, length);
+  }
+
+  #take(bytes: number): number {
+    if (this.#used + bytes > this.#buffer.byteLength) this.#allocate(bytes);
+    const start = this.#used;
+    this.#used = Math.ceil((start + bytes) / ALIGNMENT) * ALIGNMENT;
+    return start;
+  }
+
+  #allocate(bytes: number): void {
+    const usual = Math.min(USUAL_BYTES, Math.max(LEAST_BYTES, this.#total));
+    const size = Math.max(bytes, Math.min(MOST_BYTES, Math.max(usual, this.#expected - this.#total)));
+    // Memory that is never written stays virtual, because `allocUnsafeSlow` does not set it to zero.
+    this.#buffer = Buffer.allocUnsafeSlow(size).buffer;
+    this.#used = 0;
+    this.#total += size;
+  }
+}
