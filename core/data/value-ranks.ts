@@ -13,7 +13,7 @@ interface Step {
   readonly to: number;
 }
 
-const STEP = 20_000;
+const STEP = 5000;
 
 export function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
@@ -113,7 +113,7 @@ class ValueSorter {
       else {
         this.#sortFew(range);
         few += size;
-        if (few < STEP / 8) continue;
+        if (few < STEP / 2) continue;
         few = 0;
         yield;
       }

@@ -128,7 +128,7 @@ const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 const IDLE_SHARE = 0.9;
 /** Milliseconds of work between pauses while the event loop is otherwise idle. */
-const UNDISTURBED_MS = 30;
+const UNDISTURBED_MS = 10;
 
 /**
  * Spreads background work, such as loading a new version of the data, over several seconds. Otherwise, garbage
