@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { collectGarbage } from '../../../adapters/conformance/collect-garbage.js';
 import type { Document } from '../../../core/contracts/dataset.js';
+import { Arena } from '../../../core/data/arena.js';
 import { jsonRows, PackedDocuments } from '../../../core/data/packed-documents.js';
 
 const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
@@ -42,6 +43,16 @@ describe('PackedDocuments', () => {
     // chai takes too long to compare 18,500 documents, so the test compares text.
     expect(JSON.stringify(list.read(between(500, 19_000))) === JSON.stringify(small.slice(500, 19_000))).to.equal(true);
     expect(list.read(between(19_999, 20_002))).to.deep.equal([small[19_999], large, { i: 20_001 }]);
+  });
+
+  it('stores all documents in one buffer if their size is known', () => {
+    const rows = jsonRows(Array.from({ length: 200 }, (_, i) => ({ i, text: 'x'.repeat(1000) })));
+    const batches = 100;
+    const size = PackedDocuments.memoryOf(batches * rows.ends.length, batches * rows.json.length);
+    const list = new PackedDocuments(new Arena(size));
+    for (let batch = 0; batch < batches; batch++) list.add(rows);
+    const buffers = Array.from({ length: batches }, (_, batch) => list.json([batch * rows.ends.length]).json.buffer);
+    expect(new Set(buffers).size).to.equal(1);
   });
 
   it('keeps the last document alive, so that V8 keeps its hidden class', async () => {
