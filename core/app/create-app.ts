@@ -4,7 +4,7 @@ import type { DependencyContainer } from 'tsyringe';
 import { type ConfigNames, configLoader, type LoadedConfig, type LoadOptions } from '../config/load.js';
 import type { GivenConfig } from '../config/schema.js';
 import { originOf } from '../edge/connections.js';
-import { OperatorError } from '../errors.js';
+import { assertOpen } from '../edge/server.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
 import type { App, AppOverrides, Overrides } from './app-types.js';
 import { close, createContainer, open, resolve } from './container.js';
@@ -108,10 +108,16 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
       return inject(handle as Parameters<typeof inject>[0], request as InjectOptions);
     },
     listen: async (options = {}) => {
-      if (isClosing) throw new OperatorError('The application is closed. Create another one to listen again.');
-      const metricsUrl = metrics && options.metrics !== false ? await metrics.listen() : null;
-      const { host, port } = await server.listen();
-      return { host, port, url: `${originOf(host, port)}${basePath}`, metricsUrl };
+      assertOpen(isClosing);
+      const metricsServer = metrics && options.metrics !== false ? await metrics.listen() : null;
+      try {
+        const { host, port } = await server.listen();
+        return { host, port, url: `${originOf(host, port)}${basePath}`, metricsUrl: metricsServer?.url ?? null };
+      } catch (error) {
+        // The program can free the API port and call `listen` again.
+        await metricsServer?.close();
+        throw error;
+      }
     },
     reload: (config) => settings.apply(config),
     drain(options) {

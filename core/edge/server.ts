@@ -119,17 +119,13 @@ export class HttpServer {
   }
 
   async listen(): Promise<{ host: string; port: number }> {
-    this.#assertOpen();
+    assertOpen(this.#closed);
     const { host, port } = this.#options;
     await tryFastWrites();
-    this.#assertOpen();
+    assertOpen(this.#closed);
     const opening = listen(this.#server, port, host);
     this.#opening = opening.catch(() => undefined);
     return { host, port: await opening };
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
   /**
@@ -163,6 +159,10 @@ export class HttpServer {
     this.#server.close();
   }
 }
+
+export const assertOpen = (isClosed: boolean): void => {
+  if (isClosed) throw new OperatorError('The application is closed. Create another one to listen again.');
+};
 
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);

@@ -19,7 +19,7 @@ export interface Metrics {
   observeEdge(event: EdgeEvent): void;
   storeCalls(store: string): Distribution;
   read(): string;
-  listen(): Promise<string>;
+  listen(): Promise<MetricsServer>;
   close(): Promise<void>;
 }
 
@@ -43,19 +43,20 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
     ...ofProcess.metrics,
   ];
   const read = () => exposition(all) + (isWorker() ? '' : reloadMetrics());
-  let server: Promise<MetricsServer> | undefined;
+  const servers: Promise<MetricsServer>[] = [];
   return {
     observeRequest: requests.observe,
     observeEdge: edge.observe,
     storeCalls: (store) => stores.of({ store }),
     read,
-    async listen() {
-      server = serveMetrics(config, read);
-      return (await server).url;
+    listen() {
+      const server = serveMetrics(config, read);
+      servers.push(server);
+      return server;
     },
     async close() {
       ofProcess.stop();
-      await (await server?.catch(() => undefined))?.close();
+      for (const server of servers) await (await server.catch(() => undefined))?.close();
     },
   };
 };

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,7 +16,9 @@ import { packageRoot } from '../../../core/util/package.js';
 import markets from '../../../plugins/metro/endpoints/markets.js';
 import { createApp } from '../../../product.js';
 import { contextOf } from '../../adapters/json-instance.js';
+import { request } from '../../support/http-client.js';
 import { keptLogger } from '../../support/kept-logger.js';
+import { freePort } from '../../support/server-process.js';
 import { addKey } from '../../support/test-app.js';
 
 const config = {
@@ -32,6 +35,14 @@ const number = {
   additionalProperties: false,
   properties: { a: { type: 'number' } },
 } as const;
+
+const isReachable = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    }).once('error', () => resolve(false));
+  });
 
 /** Plugins in JavaScript can return anything, so the argument has no type. */
 const answering = (answer: unknown): Plugin =>
@@ -178,6 +189,32 @@ describe('an embedded application', () => {
     expect(process.listenerCount('exit')).to.be.within(before, before + 1);
   });
 
+  for (const taken of ['server', 'metrics'] as const) {
+    it(`listen() can be repeated if the port of the ${taken} was in use, and close() leaves nothing open`, async () => {
+      const blocker = createServer().listen(0, '127.0.0.1');
+      await once(blocker, 'listening');
+      const inUse = (blocker.address() as AddressInfo).port;
+      const ports = { server: await freePort(), metrics: await freePort(), [taken]: inUse };
+      const app = await createApp({ ...config, server: { port: ports.server }, metrics: { port: ports.metrics } });
+      try {
+        for (let i = 0; i < 2; i++) {
+          const failure = await app.listen().catch((error: unknown) => error);
+          expect(failure).to.include({ code: 'EADDRINUSE', port: inUse });
+        }
+        await new Promise((resolve) => blocker.close(resolve));
+        const { metricsUrl } = await app.listen();
+        expect(await isReachable(ports.server)).to.equal(true);
+        expect((await request(metricsUrl!)).status).to.equal(200);
+        expect(await app.listen().catch((error: unknown) => error)).to.be.instanceOf(Error);
+        expect((await request(metricsUrl!)).status).to.equal(200);
+      } finally {
+        await app.close();
+        blocker.close();
+      }
+      for (const port of Object.values(ports)) expect(await isReachable(port)).to.equal(false);
+    });
+  }
+
   it('close(); listen(); close() leaves nothing open', async () => {
     const withMetrics = { ...config, metrics: { port: 0 } };
     for (const wait of [true, false]) {
@@ -195,12 +232,7 @@ describe('an embedded application', () => {
     const listening = app.listen();
     await app.close();
     const reached = await listening.then(
-      ({ port }) =>
-        new Promise((done) =>
-          connect(port, '127.0.0.1')
-            .once('connect', () => done(true))
-            .once('error', () => done(false)),
-        ),
+      ({ port }) => isReachable(port),
       () => false,
     );
     expect(reached).to.equal(false);
