@@ -5,6 +5,7 @@
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
 import { OperatorError } from '../errors.js';
+import { checkedLimiter } from '../limiter/check-decision.js';
 import { type Members, memberErrors } from '../registry/check-members.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
@@ -29,7 +30,8 @@ export const createContainer = (
   checkOverrides(overrides);
   const own = container.createChildContainer();
   const lifecycle = new Lifecycle();
-  const values: Partial<Parts> = { ...overrides, ...given };
+  const { limiter } = overrides;
+  const values: Partial<Parts> = { ...overrides, ...(limiter && { limiter: checkedLimiter(limiter) }), ...given };
   for (const name of Object.keys(parts) as PartName[]) {
     const definition = parts[name] as Definition<unknown>;
     const make = (from: DependencyContainer): unknown => {

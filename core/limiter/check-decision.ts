@@ -1,11 +1,5 @@
-import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
+import type { Decision, Limiter } from '../contracts/limiter.js';
 import { isObject } from '../validation/json.js';
-import { MemoryLimiter } from './memory-limiter.js';
-import { RedisLimiter } from './redis-limiter.js';
-import { WorkerLimiter } from './worker-limiter.js';
-
-/** The decisions of built-in limiters are not checked, which saves time on every request. */
-const OWN: readonly unknown[] = [MemoryLimiter, RedisLimiter, WorkerLimiter];
 
 type Check = readonly [expected: string, isValid: (value: unknown) => boolean];
 
@@ -46,21 +40,24 @@ const decisionErrors = (decision: unknown): string[] => {
   return quotas.flatMap((quota, index) => errorsOf(quota, QUOTA, `quotas[${index}]`));
 };
 
-type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
-
-export const checkedTake = (limiter: Limiter): Take => {
-  const take: Take = limiter.take.bind(limiter);
-  if (OWN.includes(limiter.constructor)) return take;
+/** Returns a limiter that rejects invalid decisions of `limiter`, which comes from an embedding program. */
+export const checkedLimiter = (limiter: Limiter): Limiter => {
   const check = (decision: Decision): Decision => {
     const errors = decisionErrors(decision);
     if (errors.length === 0) return decision;
     throw new Error(`take() of the limiter ${nameOf(limiter)} returned an invalid decision: ${errors.join('; ')}`);
   };
-  return (...args) => {
-    const decision = take(...args);
-    // A promise might come from another realm or library, so `instanceof` would not work.
-    const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
-    return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
+  return {
+    take(caller, limit, quotas) {
+      const decision = limiter.take(caller, limit, quotas);
+      // A promise might come from another realm or library, so `instanceof` would not work.
+      const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
+      return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
+    },
+    ...(limiter.usage && { usage: limiter.usage.bind(limiter) }),
+    ...(limiter.check && { check: limiter.check.bind(limiter) }),
+    health: () => limiter.health(),
+    close: () => limiter.close(),
   };
 };
 

@@ -2,7 +2,6 @@ import { USAGE_PATH } from '../config/tiers.js';
 import { type Decision, type Limiter, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
-import { checkedTake } from '../limiter/check-decision.js';
 import { errorResponse } from '../response/error-response.js';
 import { digits } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
@@ -15,7 +14,6 @@ interface LimitOptions {
 }
 
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
-  const take = checkedTake(limiter);
   const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRejection = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const applyDecision = (
@@ -40,8 +38,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.requestState, ctx.method)
-      ? take(`${id}${USAGE_PATH}`, limit)
-      : take(id, limit, tier?.quotas);
+      ? limiter.take(`${id}${USAGE_PATH}`, limit)
+      : limiter.take(id, limit, tier?.quotas);
     return decision instanceof Promise
       ? decision.then((decided) => applyDecision(ctx, decided, next))
       : applyDecision(ctx, decision, next);

@@ -82,7 +82,8 @@ describe('the graph of parts', () => {
       // Most parts of the first container need its open stores. A store itself must not be opened by both containers.
       if (!['adapter', 'keyStore'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
-      expect(resolve(second, name)).to.equal(replacement);
+      // The container wraps a limiter, to check its decisions.
+      if (name !== 'limiter') expect(resolve(second, name)).to.equal(replacement);
       resolve(second, 'server');
       const handle = resolve(second, 'handle') as Parameters<typeof inject>[0];
       await open(second);

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Limiter } from '../../../core/contracts/limiter.js';
-import { checkedTake } from '../../../core/limiter/check-decision.js';
-import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
+import { checkedLimiter } from '../../../core/limiter/check-decision.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { startTestApp } from '../../support/test-app.js';
 
@@ -19,14 +18,14 @@ class Broken {
 
 const failureOf = (decision: unknown): string => {
   try {
-    checkedTake(new Broken(decision) as Limiter)('ip:127.0.0.1', 60);
+    checkedLimiter(new Broken(decision) as Limiter).take('ip:127.0.0.1', 60);
     return '';
   } catch (error) {
     return (error as Error).message;
   }
 };
 
-describe('checkedTake', () => {
+describe('checkedLimiter', () => {
   for (const decision of [valid, { ...valid, quotas: [] }, { ...valid, quotas: [day, { ...day, name: 'month' }] }]) {
     it(`passes ${JSON.stringify(decision)}`, () => {
       expect(failureOf(decision)).to.equal('');
@@ -59,14 +58,32 @@ describe('checkedTake', () => {
   }
 
   it('rejects a wrong decision that the limiter returns as a promise', async () => {
-    const take = checkedTake(new Broken(Promise.resolve({ allowed: true })) as Limiter);
-    const failure = await Promise.resolve(take('ip:127.0.0.1', 60)).catch((error: unknown) => error);
+    const limiter = checkedLimiter(new Broken(Promise.resolve({ allowed: true })) as Limiter);
+    const failure = await Promise.resolve(limiter.take('ip:127.0.0.1', 60)).catch((error: unknown) => error);
     expect(String(failure)).to.include('take() of the limiter Broken returned an invalid decision');
   });
 
-  it('calls built-in limiters without a check', () => {
-    const limiter = new MemoryLimiter();
-    expect(checkedTake(limiter).name).to.equal('bound take');
+  it('calls the other methods of the limiter, if it has them', async () => {
+    const calls: unknown[] = [];
+    class Complete extends Broken {
+      async usage(caller: string) {
+        calls.push([this.decision, caller]);
+        return [];
+      }
+      async check() {
+        calls.push([this.decision, 'check']);
+      }
+    }
+    const limiter = checkedLimiter(new Complete(valid) as Limiter);
+    await limiter.usage?.('key:a');
+    await limiter.check?.();
+    await limiter.close();
+    expect(calls).to.deep.equal([
+      [valid, 'key:a'],
+      [valid, 'check'],
+    ]);
+    expect(limiter.health().ok).to.equal(true);
+    expect(checkedLimiter(new Broken(valid) as Limiter)).to.not.have.any.keys('usage', 'check');
   });
 });
 
