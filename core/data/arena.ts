@@ -1,7 +1,13 @@
+import { getHeapStatistics } from 'node:v8';
+
 const LEAST_BYTES = 16 * 1024;
 /** The size of a buffer, unless a larger size is expected. */
 const USUAL_BYTES = 16 * 1024 * 1024;
-const MOST_BYTES = 1024 * 1024 * 1024;
+/**
+ * If new buffers need half of V8's heap limit before a full garbage collection has ended, V8 stops the event loop until
+ * it ends.
+ */
+const MOST_BYTES = Math.min(1024 * 1024 * 1024, Math.floor(getHeapStatistics().heap_size_limit / 8));
 /** Typed arrays must start at a multiple of the size of their elements. */
 const ALIGNMENT = 8;
 

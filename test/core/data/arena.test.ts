@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Arena } from '../../../core/data/arena.js';
 
 const MIB = 2 ** 20;
+const arena = new URL('../../../core/data/arena.js', import.meta.url).href;
 
 describe('Arena', () => {
   it('returns arrays of every size that do not overlap', () => {
@@ -24,6 +26,15 @@ describe('Arena', () => {
     const arena = new Arena(50 * MIB);
     const arrays = Array.from({ length: 49 }, () => arena.bytes(MIB));
     expect(new Set(arrays.map(({ buffer }) => buffer)).size).to.equal(1);
+  });
+
+  it('allocates at most an eighth of the heap limit at once', () => {
+    const [limit, expected] = [64 * MIB, 100 * MIB];
+    const script = `import { Arena } from ${JSON.stringify(arena)};
+      process.stdout.write(String(new Arena(${expected}).bytes(1).buffer.byteLength));`;
+    const options = [`--max-old-space-size=${limit / MIB}`, '--input-type=module', '--eval', script];
+    const bytes = Number(execFileSync(process.execPath, options, { encoding: 'utf8' }));
+    expect(bytes).to.be.within(limit / 16, limit / 4);
   });
 
   it('allocates larger and larger buffers if no size is expected', () => {
