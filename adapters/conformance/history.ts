@@ -192,6 +192,24 @@ export const describeHistory = (target: AdapterUnderTest): void => {
     );
 
     test(
+      publishes || standsAlone(target),
+      'write() replaces the time of the current version',
+      async (instance, history) => {
+        await instance.adapter.publish!(anotherDataset());
+        for (const day of [1, 3, 2]) {
+          const current = { version: SECOND, publishedAt: new Date(Date.UTC(2025, 0, day, 0, 0, 0, 7)) };
+          const versions = [{ version: FIRST, publishedAt: new Date(FIRST_CREATED) }, current];
+          const moves = instance.adapter.versions ? versions : [current];
+          await history.write({ versions, moves, audit: (await history.read()).audit });
+          const opened = await instance.another();
+          sameValue(await movedTo(opened), current, 'the time that was written, after reopening');
+          sameList((await opened.adapter.history!.read()).moves.slice(-1), [current], 'read() to end with this time');
+          await opened.adapter.close();
+        }
+      },
+    );
+
+    test(
       audits,
       'write() replaces the audit, including entries for changes that were never made',
       async (instance, history) => {

@@ -1,59 +1,148 @@
-/** Tests that an adapter that has been idle still notices changes in time, and keeps the versions that it holds. */
+/**
+ * Tests that an adapter that has been idle still notices changes in time and keeps the versions that it holds, and that
+ * a publication can take long. The tests wait while the other tests of the suite run.
+ */
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { sameValue } from './expect.js';
-import { anotherDataset, FIRST, rows, SECOND, THIRD, THIRD_CREATED } from './fixture.js';
-import { changedTo, followMs, readsItems, startInstance } from './instance.js';
-import { isUnnoticed, itUnless, skip, without } from './obstacles.js';
+import { failsWith, sameValue, within } from './expect.js';
+import { anotherDataset, FIRST_CREATED, FOURTH, FOURTH_CREATED, itemsIn, THIRD, THIRD_CREATED } from './fixture.js';
+import { beginToPublish, changedTo, followMs, type Instance, readsItems, startInstance } from './instance.js';
+import { isExclusive, isUnnoticed, itUnless, type Obstacle, skip, without } from './obstacles.js';
+import { settled } from './taking-turns.js';
 import { mightStandAlone } from './tests-over.js';
+import { unlimited } from './time-limits.js';
 
-/** Starts the idle adapter before the other tests run. Returns a function that defines the tests. */
-export const startIdle = (target: AdapterUnderTest): (() => void) => {
-  const obstacle = isUnnoticed(target) || without(target, 'publish');
-  // Some adapters poll less often after they have been idle for a while. Such adapters must still meet the time limit.
-  const idleMs = 2.5 * followMs(target);
-  let idle: ReturnType<typeof start> | undefined;
-  const start = async () => {
-    const instance = await startInstance(target);
-    try {
-      const alone = await mightStandAlone(target, instance);
-      const other = alone ? instance : await instance.another();
-      return { instance, alone, other, held: other.adapter.snapshot(), since: performance.now() };
-    } catch (error) {
-      await instance.stop();
-      throw error;
-    }
-  };
+/** The longest time that a publication stays in progress, in milliseconds. */
+const LONG_MS = 30_000;
+/** Time limit for the beginning and the end of this publication, in milliseconds. */
+const SETTLE_MS = 10_000;
 
+/** Starts `begin` before the other tests run. Returns a function that resolves with its result. */
+const startBefore = <T extends { readonly instance: { stop(): Promise<unknown> } }>(
+  obstacle: Obstacle,
+  begin: () => Promise<T>,
+): (() => Promise<T>) => {
+  let started: Promise<T> | undefined;
   if (!obstacle) {
     before(() => {
-      idle = start();
-      idle.catch(() => {});
+      started = begin();
+      started.catch(() => {});
     });
-    after(async () => (await idle?.catch(() => undefined))?.instance.stop());
+    after(async () => (await started?.catch(() => undefined))?.instance.stop());
   }
-  const afterWhile = async (running: Mocha.Context) => {
-    const { alone, since, ...adapters } = await idle!;
-    if (alone) skip(running, alone);
-    await delay(Math.max(0, since + idleMs - performance.now()));
-    return adapters;
+  return () => started!;
+};
+
+const startTwo = async (target: AdapterUnderTest, prepare?: (instance: Instance) => Promise<void>) => {
+  const instance = await startInstance(target);
+  try {
+    await prepare?.(instance);
+    const alone = isExclusive(target) || (await mightStandAlone(target, instance));
+    return { instance, alone, other: alone ? instance : await instance.another() };
+  } catch (error) {
+    await instance.stop();
+    throw error;
+  }
+};
+
+const startHolding = async (target: AdapterUnderTest) => {
+  const two = await startTwo(target, ({ adapter }) => adapter.publish!(anotherDataset()));
+  const { adapter } = two.other;
+  const held = [adapter.snapshot(), await adapter.versions?.asOf(new Date(FIRST_CREATED))];
+  return { ...two, held: held.flatMap((snapshot) => snapshot ?? []), since: performance.now() };
+};
+
+/**
+ * Begins a publication. `end` tries to publish another version after `LONG_MS`, or as soon as it is called, and ends the
+ * publication. It resolves with the outcome of the attempt.
+ */
+const publishSlowly = async (publisher: StorageAdapter, other: StorageAdapter) => {
+  const since = performance.now();
+  const { publication, resume } = await within('publish() begins', beginToPublish(publisher), SETTLE_MS);
+  const next = other.publish!(anotherDataset(THIRD, THIRD_CREATED));
+  const first = await settled(next);
+  const stopping = new AbortController();
+  const attempt = async () => {
+    await delay(LONG_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+    const last = first === 'rejected' ? other.publish!(anotherDataset(FOURTH, FOURTH_CREATED)) : next;
+    const outcome = await settled(last);
+    resume();
+    const all = Promise.allSettled([publication, next, last]);
+    return { outcome, all: await within('publish() settles', all, SETTLE_MS) };
+  };
+  const attempting = attempt();
+  attempting.catch(() => {});
+  const end = () => {
+    stopping.abort();
+    return attempting;
+  };
+  return { hasLock: first !== 'fulfilled', since, end };
+};
+
+const startPublishing = async (target: AdapterUnderTest) => {
+  const { instance, other } = await startTwo(target);
+  try {
+    // The time limit of publish() is shorter than this publication.
+    const publishing = await publishSlowly(unlimited(instance.adapter), unlimited(other.adapter));
+    const stop = async () => {
+      await publishing.end().catch(() => {});
+      await instance.stop();
+    };
+    return { ...publishing, instance: { stop } };
+  } catch (error) {
+    await instance.stop();
+    throw error;
+  }
+};
+
+/** Starts the idle adapters before the other tests run. Returns a function that defines the tests. */
+export const startIdle = (target: AdapterUnderTest): (() => void) => {
+  const publishes = without(target, 'publish');
+  // Some adapters poll less often after they have been idle for a while. Such adapters must still meet the time limit.
+  const idleMs = 2.5 * followMs(target);
+  const holding = startBefore(publishes, () => startHolding(target));
+  const publishing = startBefore(publishes, () => startPublishing(target));
+  const afterWhile = async <T extends { readonly since: number }>(started: Promise<T>): Promise<T> => {
+    const result = await started;
+    await delay(Math.max(0, result.since + idleMs - performance.now()));
+    return result;
   };
 
-  return () =>
+  return () => {
     describe('several adapters over the same store', () => {
-      itUnless(obstacle, 'notice a change after a while without changes', async function () {
-        const { instance, other } = await afterWhile(this);
+      itUnless(publishes || isUnnoticed(target), 'notice a change after a while without changes', async function () {
+        const { alone, instance, other } = await afterWhile(holding());
+        if (alone) skip(this, alone);
         const before = other.changes.length;
-        await instance.adapter.publish!(anotherDataset());
-        await changedTo(target, [SECOND], other, before);
-      });
-
-      itUnless(obstacle || without(target, 'versions'), 'keep a version that is held for a while', async function () {
-        const { other, held } = await afterWhile(this);
-        await other.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
-        const deleted = await other.adapter.versions!.prune(0);
-        sameValue(deleted.includes(FIRST), false, 'prune(0) to keep the held version');
-        await readsItems(held, rows['items']!);
+        await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        await changedTo(target, [THIRD], other, before);
       });
     });
+
+    describe('an adapter', () => {
+      itUnless(publishes, 'keeps a version that is held for a while', async () => {
+        const { other, held } = await afterWhile(holding());
+        await other.adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
+        const deleted = (await other.adapter.versions?.prune(0)) ?? [];
+        for (const snapshot of held) {
+          sameValue(deleted.includes(snapshot.version), false, 'prune(0) to keep the held versions');
+          await readsItems(snapshot, itemsIn(snapshot.version));
+        }
+      });
+
+      itUnless(publishes, 'completes a publication that takes a while, and keeps its store locked', async () => {
+        const { hasLock, end } = await afterWhile(publishing());
+        const { outcome, all } = await end();
+        const [publication, ...others] = all;
+        if (!hasLock) return;
+        assert.notEqual(outcome, 'fulfilled', 'expected the next publication to wait, or to be rejected with conflict');
+        if (publication!.status === 'rejected') throw publication!.reason;
+        for (const other of others) {
+          if (other.status === 'rejected') await failsWith('conflict', () => Promise.reject(other.reason));
+        }
+      });
+    });
+  };
 };

@@ -53,6 +53,7 @@ import { describeHistory } from './history.js';
 import { startIdle } from './idle.js';
 import { type Instance, startInstance } from './instance.js';
 import { describeInstances } from './instances.js';
+import { describeIntegrity } from './integrity.js';
 import { describeInterrupted } from './interrupted.js';
 import { describeIsolation } from './isolation.js';
 import { describeLifecycle } from './lifecycle.js';
@@ -167,6 +168,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeUnnoticed(target);
     describeInterrupted(target);
     describeRepair(target);
+    describeIntegrity(target);
     describeRacing(target);
     describeAudit(target);
     describeHistory(target);

@@ -38,6 +38,7 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
     : []),
   ...(adapter.audit ? [() => adapter.audit!.list(), () => adapter.audit!.verify()] : []),
   ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
+  ...(adapter.checkIntegrity ? [() => adapter.checkIntegrity!(true), () => adapter.checkIntegrity!(false)] : []),
 ];
 
 /**

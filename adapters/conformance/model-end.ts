@@ -30,6 +30,7 @@ export const lines = (entries: readonly Entry[]): string[] => {
 
 /** Asserts that no version is locked after all snapshots were released. */
 export const isReleased = async (state: State, { name, opened: { adapter } }: Actor): Promise<void> => {
+  if (!state.limits.versions) return;
   const mayBeHeld = (version: string) => [...state.leftLocked].some((each) => each.name === version);
   const isFree = async () =>
     (await adapter.versions!.list()).every(({ version, current, held }) => current || !held || mayBeHeld(version));
@@ -40,8 +41,9 @@ export const isReleased = async (state: State, { name, opened: { adapter } }: Ac
 export const agreesAtEnd = async (state: State, actor: Actor): Promise<void> => {
   await agrees(state, actor, 0);
   const { adapter } = actor.opened;
-  const { moves } = state;
-  for (const time of new Set(moves.flatMap((_, i) => boundaries(state, i)))) {
+  const { moves, limits } = state;
+  const times = limits.versions ? moves.flatMap((_, i) => boundaries(state, i)) : [];
+  for (const time of new Set(times)) {
     const found = await versionAsOf(actor.opened, time);
     sameValue(found, state.at(time)?.version.name, `asOf(${shown(time)}) of ${actor.name} at the end`);
   }
@@ -53,9 +55,15 @@ export const agreesAtEnd = async (state: State, actor: Actor): Promise<void> => 
       version: state.isStored(version) ? version.name : null,
       publishedAt: new Date(since),
     }));
-    sameList((await adapter.history.read()).moves, expected, `history.read() of ${actor.name} at the end`);
+    const found = (await adapter.history.read()).moves;
+    // Without `versions`, an adapter may forget earlier changes.
+    const count = limits.versions ? expected.length : 1;
+    const rule = `history.read() of ${actor.name} at the end`;
+    sameList(limits.versions ? found : found.slice(-1), expected.slice(-count), rule);
   }
   if (!adapter.audit) return;
-  sameList(lines(await adapter.audit.list()), lines(state.entries), `audit.list() of ${actor.name} at the end`);
+  // Publishing the same content again may leave an entry.
+  const entries = (await adapter.audit.list()).filter(({ version, replaces }) => version !== replaces);
+  sameList(lines(entries), lines(state.entries), `audit.list() of ${actor.name} at the end`);
   isEmpty((await adapter.audit.verify()).faults, `audit.verify() of ${actor.name} to find no errors at the end`);
 };

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Manifest, StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';
 import { sameList, sameValue } from './expect.js';
 import type { Rows } from './fixture.js';
-import { beginToPublish, withSnapshot } from './instance.js';
+import { beginToPublish, readsRows, versionAsOf, withSnapshot } from './instance.js';
 import { manifestOf, variedManifest } from './manifest.js';
 import { agreed, announces, changedAtOnce, follows, shown } from './model-checks.js';
 import type { Actor, State } from './model-state.js';
@@ -55,14 +55,13 @@ export class Meanwhile {
     how: number,
   ) {
     const both = { actor, other, name, manifest: variedManifest(name, this.#state.created(0), how), content };
-    const acts = [
-      () => this.#read(both),
+    const always = [() => this.#read(both), () => this.#publish(both, target), () => this.#fail(both, target)];
+    const onVersions = [
       () => this.#activate(both, target),
       () => this.#prune(both, how % 4),
-      () => this.#publish(both, target),
       () => this.#publish(both, name),
-      () => this.#fail(both, target),
     ];
+    const acts = this.#state.limits.versions ? [...always, ...onVersions] : always;
     await acts[Math.floor(how / 4) % acts.length]!();
   }
 
@@ -103,21 +102,25 @@ export class Meanwhile {
   async #read(both: Both): Promise<void> {
     const { adapter, changes } = both.other.opened;
     const before = both.actor.opened.changes.length;
-    const { current, versions } = this.#state;
+    const { current, versions, limits } = this.#state;
     await follows(this.#state, both.other);
     await announces(this.#state, both.other);
     const calls = changes.length;
     const read = async () => {
-      const listed = (await adapter.versions!.list()).map(({ version }) => version);
-      sameList(listed, versions.map((each) => each.name).reverse(), 'list() during a publication');
+      if (limits.versions) {
+        const listed = (await adapter.versions!.list()).map(({ version }) => version);
+        sameList(listed, versions.map((each) => each.name).reverse(), 'list() during a publication');
+      }
       if (!current) return;
       await adapter.ping();
-      await withSnapshot(both.other.opened, async ({ version }) =>
-        sameValue(version, current.version.name, 'snapshot()'),
-      );
-      const snapshot = await adapter.versions!.asOf(new Date(current.since));
-      snapshot?.release();
-      sameValue(snapshot?.version, current.version.name, 'asOf() during a publication');
+      await withSnapshot(both.other.opened, async (snapshot) => {
+        sameValue(snapshot.version, current.version.name, 'snapshot()');
+        await readsRows(snapshot, current.version.content, 'a snapshot during a publication');
+      });
+      if (limits.versions) {
+        const found = await versionAsOf(both.other.opened, current.since);
+        sameValue(found, current.version.name, 'asOf() during a publication');
+      }
       sameValue(changes.length, calls, 'the number of calls of changed() during a publication');
     };
     const outcomes = await this.#during(both, 'reads', read, true);
@@ -207,10 +210,19 @@ export class Meanwhile {
     this.#oneSucceeds(outcomes);
     const done = [both, second].filter((_, i) => isDone(i === 0 ? outcomes.published : outcomes.changed));
     if (target === both.name) sameValue(done.length, 1, `the number of publications of "${target}" that succeed`);
-    const { name } = await this.#final();
+    const { name, since } = await this.#final();
     // The model records the current version last, because it was published last.
     const inOrder = done.toSorted((a, b) => Number(a.name === name) - Number(b.name === name));
-    for (const each of inOrder) this.#published(each, await this.#timeInList(each.name));
+    const [first, last = first] = inOrder;
+    if (state.limits.versions) {
+      for (const each of inOrder) this.#published(each, await this.#timeInList(each.name));
+    } else if (first === last) this.#published(first!, since);
+    else {
+      // Without versions, the time of the first publication is unknown. A store without locks may not respect it.
+      this.#isLater(since);
+      state.published(first!.manifest, first!.content, state.current?.since ?? since);
+      state.published(last!.manifest, last!.content, since);
+    }
     sameValue(state.current!.version.name, name, 'the current version after two publications');
   }
 

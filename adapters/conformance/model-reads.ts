@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Snapshot, StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';
 import { sameList, sameValue } from './expect.js';
-import { about, readsRows } from './instance.js';
+import { about, readsRows, withSnapshot } from './instance.js';
 import { described, shown } from './model-checks.js';
 import type { Actor, State, Version } from './model-state.js';
 
@@ -27,6 +27,50 @@ const isBetween = (listed: readonly { version: string }[], before: readonly Vers
   sameList(names, expected, 'list() during a change to return the versions from before or after the change');
 };
 
+/** Reads repeatedly, at most `MOST_READS` times, until the change has been made. */
+const repeatDuring = async (state: State, read: () => Promise<void>, change: () => Promise<void>): Promise<void> => {
+  let isDone = false;
+  const reading = (async () => {
+    const end = performance.now() + READ_MS;
+    for (let i = 0; i < MOST_READS && !isDone && performance.now() < end; i++) {
+      await read();
+      await turn();
+    }
+  })();
+  state.reading = reading.catch(() => {});
+  const changing = change().finally(() => {
+    isDone = true;
+  });
+  const [changed, wasRead] = await Promise.allSettled([changing, reading]);
+  if (changed.status === 'rejected') throw changed.reason;
+  if (wasRead.status === 'rejected') throw wasRead.reason;
+};
+
+/** Repeatedly reads the current version while a publication may replace it. For stores without `versions`. */
+export const readsCurrentDuring = async (
+  state: State,
+  { opened, name }: Actor,
+  change: () => Promise<void>,
+): Promise<void> => {
+  const { current } = state;
+  if (!current) return change();
+  const found: string[] = [];
+  const read = async (): Promise<void> => {
+    await opened.adapter.ping();
+    await withSnapshot(opened, async (snapshot) => {
+      found.push(snapshot.version);
+      if (snapshot.version !== current.version.name) return;
+      const rule = `the current version of ${name} during a publication`;
+      sameValue(about(snapshot), described(current), rule);
+      await readsRows(snapshot, current.version.content, rule);
+    });
+  };
+  await repeatDuring(state, read, change);
+  const replaced = found.findIndex((version) => version !== current.version.name);
+  const expected = found.map((_, i) => (replaced < 0 || i < replaced ? current : state.current!).version.name);
+  sameList(found, expected, 'snapshot() during a publication to return the previous version and then the new one');
+};
+
 /**
  * Repeatedly reads the versions that were stored before the change, until the change has been made.
  * @param isOther whether another adapter makes the change
@@ -45,7 +89,6 @@ export const readsDuring = async (
   const wasStored = state.at(move.since) !== undefined;
   const lists: (readonly { version: string }[])[] = [];
   let isMissing = false;
-  let isDone = false;
   const read = async (): Promise<void> => {
     lists.push(await adapter.versions!.list());
     await adapter.ping();
@@ -67,20 +110,7 @@ export const readsDuring = async (
       snapshot?.release();
     }
   };
-  const reading = (async () => {
-    const end = performance.now() + READ_MS;
-    for (let i = 0; i < MOST_READS && !isDone && performance.now() < end; i++) {
-      await read();
-      await turn();
-    }
-  })();
-  state.reading = reading.catch(() => {});
-  const changing = change().finally(() => {
-    isDone = true;
-  });
-  const [changed, wasRead] = await Promise.allSettled([changing, reading]);
-  if (changed.status === 'rejected') throw changed.reason;
-  if (wasRead.status === 'rejected') throw wasRead.reason;
+  await repeatDuring(state, read, change);
   for (const listed of lists) isBetween(listed, before, state.versions);
   const isKept = wasStored && state.isStored(move.version);
   assert(!isKept || !isMissing, `expected asOf(${shown(move.since)}) of ${name} to return a stored version`);

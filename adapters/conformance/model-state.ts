@@ -35,6 +35,8 @@ export interface Actor {
 }
 
 export interface Limits {
+  /** Whether the store keeps earlier versions. Without the capability `versions`, only the current one is known. */
+  readonly versions: boolean;
   readonly reopens: boolean;
   readonly followMs: number;
   readonly startProcess?: () => OtherProcess;
@@ -108,6 +110,17 @@ export class State extends Changes {
     this.moves.splice(0, Infinity, ...moves);
     this.entries.splice(0, Infinity, ...entries);
     this.versions = versions;
+  }
+
+  override published(manifest: Manifest, content: Rows, publishedAt: number): void {
+    super.published(manifest, content, publishedAt);
+    if (!this.limits.versions) this.versions = this.versions.slice(-1);
+  }
+
+  /** Returns a name that no earlier version of the sequence has. */
+  unused(name: string): string {
+    const isUsed = this.moves.some(({ version }) => version.name === name);
+    return isUsed ? `${name.slice(0, 90)}-${this.moves.length}` : name;
   }
 
   isStored(version: Version): boolean {

@@ -6,24 +6,23 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually, failsWith, sameList } from './expect.js';
-import { itemsOf, type Rows, rows } from './fixture.js';
+import type { Rows } from './fixture.js';
 import { type Instance, type Opened, publicationTime } from './instance.js';
-import { manifestOf, variedManifest } from './manifest.js';
+import { variedManifest } from './manifest.js';
 import { atOnce } from './model-at-once.js';
-import { agreed, agrees, changedAtOnce, changeTimes, follows, isOpen, isServed, shown } from './model-checks.js';
+import { agrees, changedAtOnce, changeTimes, follows, isOpen, shown } from './model-checks.js';
+import { Elsewhere, type Prune } from './model-elsewhere.js';
 import { agreesAtEnd, isReleased } from './model-end.js';
 import { hold, holdAsOf, release } from './model-holds.js';
 import { Meanwhile } from './model-meanwhile.js';
-import { readsDuring } from './model-reads.js';
+import { readsCurrentDuring, readsDuring } from './model-reads.js';
 import { type Actor, type Limits, State } from './model-state.js';
-import type { OtherProcess } from './start-process.js';
 import {
   datasetWith,
   failingDataset,
   failureOf,
   NAMES,
   newRows,
-  resetClock,
   STARTS,
   type Step,
   setClock,
@@ -33,6 +32,9 @@ import {
 /** How many versions `prune` keeps. The last number does not fit in 32 bits. */
 const KEEP = [0, 1, 2, 3, 2 ** 32];
 const BATCHES = [700, 1, 5];
+/** The changes during which an adapter is read. */
+const CHANGES = ['publish', 'activate', 'prune', 'prune'] as const;
+const CHANGES_WITHOUT_VERSIONS = ['publish', 'fail', 'publish', 'publish again'] as const;
 
 export interface World {
   readonly names: number;
@@ -46,9 +48,7 @@ export class Run {
   readonly #actors: Actor[];
   readonly #names: readonly string[];
   readonly #meanwhile: Meanwhile;
-  #process: OtherProcess | undefined;
-  /** Number of publications and activations before the other process was started. */
-  #movesBefore = 0;
+  readonly #elsewhere: Elsewhere;
 
   constructor(instance: Instance, others: readonly Opened[], limits: Limits, { names, start, reads }: World) {
     this.state = new State(instance, limits, STARTS[start % STARTS.length]!, reads);
@@ -60,28 +60,39 @@ export class Run {
       seen: 0,
     }));
     this.#meanwhile = new Meanwhile(this.state, this.#actors);
+    const prune: Prune = (...given) => this.#prune(...given);
+    this.#elsewhere = new Elsewhere(this.state, this.#actors, prune);
   }
 
   /** Takes a step, and then compares what the adapters return with the model. */
   async take(step: Step): Promise<void> {
     const actor = this.#actors[step.by % this.#actors.length]!;
-    await this.#act(step, actor, this.#names[step.which % this.#names.length]!);
+    await this.#act(step, actor, this.#nameOf(step));
     if (step.settles) for (const each of this.#actors) await agrees(this.state, each, step.which);
+  }
+
+  /** Without `versions`, a sequence uses a name again only while that version is current. */
+  #nameOf({ kind, which, how }: Step): string {
+    const name = this.#names[which % this.#names.length]!;
+    const { current, limits } = this.state;
+    if (limits.versions) return name;
+    const isTaken = current && how % 6 === 5 && (kind === 'publish' || kind === 'fail');
+    return isTaken ? current.version.name : this.state.unused(name);
   }
 
   async agreesAtEnd(): Promise<void> {
     for (const actor of this.#actors) await agreesAtEnd(this.state, actor);
-    if (this.#process) await isServed(this.state, this.#process, 0);
+    await this.#elsewhere.agrees(0);
     // All snapshots are released first, because list() can report snapshots of any adapter as held.
     for (const { snapshot } of this.state.held) snapshot.release();
     for (const actor of this.#actors) await isReleased(this.state, actor);
   }
 
   async end(how: 'close' | 'kill'): Promise<void> {
-    await this.#process?.[how]();
+    await this.#elsewhere.end(how);
   }
 
-  async #act(step: Pick<Step, 'kind' | 'which' | 'how'>, actor: Actor, name: string): Promise<void> {
+  async #act(step: Step, actor: Actor, name: string): Promise<void> {
     const { kind, which, how } = step;
     const { state } = this;
     switch (kind) {
@@ -94,7 +105,7 @@ export class Run {
       case 'activate':
         return this.#activate(actor, name);
       case 'prune':
-        return this.#prune(actor.name, KEEP[how % KEEP.length]!, (keep) => actor.opened.adapter.versions!.prune(keep));
+        return this.#prune(actor.name, how, (keep) => actor.opened.adapter.versions!.prune(keep));
       case 'hold':
         return hold(state, actor);
       case 'hold as of':
@@ -115,7 +126,9 @@ export class Run {
       case 'meanwhile': {
         if (state.find(name)) return this.#activate(actor, name);
         const other = this.#actors[(actor === this.#actors[0] ? 1 : 0) % this.#actors.length]!;
-        const target = this.#names[(which + (how % 4)) % this.#names.length]!;
+        // A store without versions and locks cannot always reject a publication of the same version at the same time.
+        const distance = state.limits.versions ? how % 4 : 1 + (how % 3);
+        const target = this.#nameOf({ ...step, which: which + distance });
         return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], state.content(which), how);
       }
       case 'at once': {
@@ -125,13 +138,13 @@ export class Run {
       case 'read during a change': {
         const reader = this.#actors[which % this.#actors.length]!;
         await follows(state, reader);
-        const change = (['publish', 'activate', 'prune', 'prune'] as const)[how % 4]!;
-        return readsDuring(state, reader, reader !== actor, which, () =>
-          this.#act({ ...step, kind: change }, actor, name),
-        );
+        const kinds = state.limits.versions ? CHANGES : CHANGES_WITHOUT_VERSIONS;
+        const change = () => this.#act({ ...step, kind: kinds[how % 4]! }, actor, name);
+        if (!state.limits.versions) return readsCurrentDuring(state, reader, change);
+        return readsDuring(state, reader, reader !== actor, which, change);
       }
       default:
-        return this.#elsewhere(kind, name, how);
+        return this.#elsewhere.act(kind, name, how);
     }
   }
 
@@ -202,8 +215,9 @@ export class Run {
     changedAtOnce(state, actor, before);
   }
 
-  async #prune(by: string, keep: number, prune: (keep: number) => Promise<readonly string[]>): Promise<void> {
+  async #prune(...[by, how, prune]: Parameters<Prune>): Promise<void> {
     const { state } = this;
+    const keep = KEEP[how % KEEP.length]!;
     state.log.push(`${by} prunes all but ${keep}`);
     const heldBy = (isHolder: (by: string) => boolean) =>
       new Set(state.held.filter((held) => isHolder(held.by)).map(({ version }) => version));
@@ -256,45 +270,5 @@ export class Run {
     await isOpen(state, another);
     await agrees(state, another, state.moves.length - 1);
     await opened.adapter.close();
-  }
-
-  async #kill(process: OtherProcess, when: string, before?: () => Promise<void>): Promise<void> {
-    const { state } = this;
-    // The other process uses the system clock for its locks, so the adapters in this process are reset to the system
-    // clock.
-    resetClock(state.instance.clock);
-    state.log.push(`the clock is reset, and another process is killed ${when}`);
-    await before?.();
-    await process.kill();
-    this.#process = undefined;
-    for (const { version } of state.moves.slice(this.#movesBefore - 1)) state.leftLocked.add(version);
-  }
-
-  async #elsewhere(kind: 'in another process' | 'kill', name: string, how: number): Promise<void> {
-    const { state } = this;
-    if (!state.limits.startProcess || !state.current) return;
-    if (!this.#process) {
-      this.#movesBefore = state.moves.length;
-      this.#process = state.limits.startProcess();
-      await this.#process.open(state.instance.folder);
-    }
-    const process = this.#process;
-    const created = new Date(state.current.since + 1000).toISOString();
-    const version = state.find(name);
-    if (kind === 'kill') {
-      if (version) return this.#kill(process, 'while it is idle');
-      return this.#kill(process, `while it publishes "${name}"`, () => process.beginToPublish(name, created));
-    }
-    if (how % 4 === 0) return this.#prune('another process', KEEP[how % KEEP.length]!, process.prune);
-    if (how % 4 === 1) return isServed(state, process, how);
-    const isActivation = how % 4 === 2 || version;
-    state.log.push(`another process ${isActivation ? 'activates' : 'publishes'} "${name}"`);
-    if (isActivation && !version) return void (await failsWith('unknown_version', () => process.activate(name)));
-    if (version === state.current.version) return process.activate(name);
-    await (version ? process.activate(name) : process.publish(name, created));
-    if (how % 3 === 0) await this.#kill(process, 'directly afterwards');
-    const { since } = await agreed(this.#actors, state.limits.followMs, state.current.since);
-    if (version) state.activated(version, since);
-    else state.published(manifestOf(name, created), { ...rows, items: itemsOf(name) }, since);
   }
 }

@@ -16,13 +16,14 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { type Instance, makeCurrent, startInstance } from './instance.js';
+import { type Instance, isCurrent, makeCurrent, startInstance } from './instance.js';
 import { letters } from './letter-rows.js';
-import { cannotChange, itUnless, standsAlone } from './obstacles.js';
+import { cannotChange, isUnnoticed, itUnless } from './obstacles.js';
 import { fc, holds, SEED, WITHOUT_FAST_CHECK } from './property.js';
 import { collections, examples, isRight, shownReads, type Version } from './random-read.js';
 import { few, randomVersions, wide, wider } from './random-rows.js';
 import { answerOf } from './reference.js';
+import { mightStandAlone } from './tests-over.js';
 
 const EXAMPLES = 500;
 const EXAMPLES_PER_CHANGE = 100;
@@ -57,9 +58,14 @@ const readsRightly = ({ adapter, held }: Open, count: number, seed = SEED, limit
 
 /**
  * Makes one change after the other, and yields the adapter and the snapshots to read after each change. The versions keep
- * their places in the list, so that the same random reads use the same version again.
+ * their places in the list, so that the same random reads use the same version again. Returns the rows of the current
+ * version, and of the version that was published before it.
  */
-async function* changes(target: AdapterUnderTest, instance: Instance, { adapter, held }: Open): AsyncGenerator<Open> {
+async function* published(
+  target: AdapterUnderTest,
+  instance: Instance,
+  { adapter, held }: Open,
+): AsyncGenerator<Open, readonly [Rows, Rows]> {
   const [first, second] = [held[0]!.rows, held[1]!.rows];
   const third = { ...second, [wide.name]: first[wide.name]!, [letters.name]: first[letters.name]! };
   const publication = makeCurrent(target, instance, datasetOf(THIRD, THIRD_CREATED, third));
@@ -71,7 +77,10 @@ async function* changes(target: AdapterUnderTest, instance: Instance, { adapter,
   const newest = current(third);
   yield { adapter, held: [oldest, older, newest] };
   const { versions } = adapter;
-  if (!versions) return newest.snapshot.release();
+  if (!versions) {
+    newest.snapshot.release();
+    return [third, third];
+  }
 
   await versions.activate(FIRST);
   const again = current(first);
@@ -88,17 +97,30 @@ async function* changes(target: AdapterUnderTest, instance: Instance, { adapter,
   const renamed = current(fourth);
   yield { adapter, held: [oldest, renamed, newest] };
   for (const { snapshot } of [again, renamed, newest]) snapshot.release();
-  if (standsAlone(target)) return;
+  return [fourth, third];
+}
 
-  await adapter.close();
-  const { adapter: reopened } = await instance.another();
-  const earlier = await reopened.versions!.asOf(new Date(THIRD_CREATED));
+/** Makes the changes, then reopens the store, and yields an adapter that has noticed a publication of another one. */
+async function* changes(target: AdapterUnderTest, instance: Instance, open: Open): AsyncGenerator<Open> {
+  const [current, previous] = yield* published(target, instance, open);
+  if (await mightStandAlone(target, instance)) return;
+  await open.adapter.close();
+  const { adapter } = await instance.another();
+  const earlier = await adapter.versions?.asOf(new Date(THIRD_CREATED));
   const found = [
-    { snapshot: reopened.snapshot(), rows: fourth },
-    ...(earlier ? [{ snapshot: earlier, rows: third }] : []),
+    { snapshot: adapter.snapshot(), rows: current },
+    ...(earlier ? [{ snapshot: earlier, rows: previous }] : []),
   ];
-  yield { adapter: reopened, held: found };
+  yield { adapter, held: found };
   for (const { snapshot } of found) snapshot.release();
+  if (isUnnoticed(target)) return;
+  const other = await instance.another();
+  const { rows } = open.held[0]!;
+  await makeCurrent(target, { adapter }, datasetOf('followed', '2025-01-01T00:00:00Z', rows));
+  await isCurrent(target, other, 'followed');
+  const followed = { snapshot: other.adapter.snapshot(), rows };
+  yield { adapter: other.adapter, held: [followed] };
+  followed.snapshot.release();
 }
 
 export const describeRandomReads = (target: AdapterUnderTest): void => {

@@ -28,6 +28,7 @@ import {
   type Instance,
   listOf,
   type Opened,
+  publicationTime,
   publishTwo,
   readsItems,
   startInstance,
@@ -38,6 +39,16 @@ import { serves } from './instances.js';
 import { itUnless, standsAlone, without } from './obstacles.js';
 import { zeros } from './rows.js';
 import { testsOverStore } from './tests-over.js';
+
+const shown = (time: number): string => new Date(time).toISOString();
+
+/** Names and times of creation. Each time is not later than `before`, the time of the version before. */
+const OLDER: readonly (readonly [string, (before: number) => string])[] = [
+  ['same-age', shown],
+  ['older', () => '2023-01-01T00:00:00Z'],
+  ['a-millisecond-older', (before) => shown(before - 1)],
+  ['between', (before) => shown(before - 2000)],
+];
 
 export const describeReopening = (target: AdapterUnderTest): void => {
   const alone = standsAlone(target);
@@ -86,6 +97,23 @@ export const describeReopening = (target: AdapterUnderTest): void => {
         await instance.stop();
       }
     });
+
+    test(
+      publishes,
+      'the time of the current version is unchanged, even if it came from the clock',
+      async (instance) => {
+        let opened: Opened = instance;
+        for (const [version, created] of OLDER) {
+          const before = publicationTime(opened);
+          await opened.adapter.publish!(anotherDataset(version, created(before)));
+          const time = publicationTime(opened);
+          assert(time > before, `expected publishedAt after ${shown(before)}, found ${shown(time)}`);
+          await opened.adapter.close();
+          opened = await instance.another();
+          sameValue(shown(publicationTime(opened)), shown(time), `publishedAt of "${version}" after reopening`);
+        }
+      },
+    );
 
     testReopened(
       'the current version is the one that was activated last, with its time',

@@ -20,7 +20,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { withSnapshot } from './instance.js';
+import { versionOf, withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
@@ -118,48 +118,45 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
   });
 
   describe('the adapter', () => {
-    testsOver(target, publishes || without(target, 'versions'))(
-      'has no more open files, timers and listeners after many calls',
-      async (instance) => {
-        const { adapter } = instance;
-        let published = 0;
-        const callAll = async () => {
-          await adapter.open();
-          const snapshots = [adapter.snapshot(), (await adapter.versions!.asOf(new Date(FIRST_CREATED)))!];
-          for (const snapshot of snapshots) {
-            await find(snapshot, items);
-            await snapshot.get('items', ['i01']);
-            snapshot.release();
-          }
-          await adapter.ping();
-          await adapter.versions!.list();
-          await adapter.versions!.asOf(new Date(0));
-          await adapter.versions!.activate('no-such').catch(() => {});
-          await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
-          await adapter.publish!(anotherDataset(FIRST)).catch(() => {});
-          const created = new Date(Date.UTC(2025, 0, ++published)).toISOString();
-          await adapter.publish!(datasetOf(`v-${published}`, created));
-          await adapter.versions!.activate(FIRST);
-          await adapter.versions!.prune(0);
-        };
-        await callAll();
-        const before = await openResources();
-        const end = performance.now() + MANY_MS;
-        for (let i = 0; i < CALLS && performance.now() < end; i++) await callAll();
-        let left: readonly string[] = [];
-        // Some stores close files and threads after the call has been completed.
-        const isClosed = async () => {
-          await adapter.versions!.prune(0);
-          // Some drivers close connections only when the garbage collector finds them.
-          collectGarbage();
-          const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
-          left = added.flatMap(([what, n]) => (n < CALLS / 2 ? [] : [`${n} new ${what}`]));
-          return left.length === 0;
-        };
-        await eventually('closed', isClosed, CLOSE_MS / 2).catch(() => {});
-        isEmpty(left, `fewer than ${CALLS / 2} new resources of each kind after ${CALLS} calls`);
-      },
-    );
+    testsOver(target, publishes)('has no more open files, timers and listeners after many calls', async (instance) => {
+      const { adapter } = instance;
+      let published = 0;
+      const callAll = async () => {
+        await adapter.open();
+        for (const snapshot of [adapter.snapshot(), await adapter.versions?.asOf(new Date(FIRST_CREATED))]) {
+          if (!snapshot) continue;
+          await find(snapshot, items);
+          await snapshot.get('items', ['i01']);
+          snapshot.release();
+        }
+        await adapter.ping();
+        await adapter.versions?.list();
+        await adapter.versions?.asOf(new Date(0));
+        await adapter.versions?.activate('no-such').catch(() => {});
+        await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+        await adapter.publish!(anotherDataset(versionOf(adapter))).catch(() => {});
+        const created = new Date(Date.UTC(2025, 0, ++published)).toISOString();
+        await adapter.publish!(datasetOf(`v-${published}`, created));
+        await adapter.versions?.activate(FIRST);
+        await adapter.versions?.prune(0);
+      };
+      await callAll();
+      const before = await openResources();
+      const end = performance.now() + MANY_MS;
+      for (let i = 0; i < CALLS && performance.now() < end; i++) await callAll();
+      let left: readonly string[] = [];
+      // Some stores close files and threads after the call has been completed.
+      const isClosed = async () => {
+        await adapter.versions?.prune(0);
+        // Some drivers close connections only when the garbage collector finds them.
+        collectGarbage();
+        const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
+        left = added.flatMap(([what, n]) => (n < CALLS / 2 ? [] : [`${n} new ${what}`]));
+        return left.length === 0;
+      };
+      await eventually('closed', isClosed, CLOSE_MS / 2).catch(() => {});
+      isEmpty(left, `fewer than ${CALLS / 2} new resources of each kind after ${CALLS} calls`);
+    });
   });
 
   describe('problem()', () => {

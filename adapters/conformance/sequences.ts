@@ -7,7 +7,7 @@ import { VARIANTS, VARIANTS_OF_ONE } from './model-at-once.js';
 import { isUnnoticed, itUnless, standsAlone, without, withoutEmpty } from './obstacles.js';
 import { fc, holds, SEED, WITHOUT_FAST_CHECK } from './property.js';
 import type { Processes } from './start-process.js';
-import { KINDS, NAMES, type Step } from './steps.js';
+import { KINDS, KINDS_WITHOUT_VERSIONS, NAMES, type Step } from './steps.js';
 import { patiently } from './time-limits.js';
 
 const RUNS = 120;
@@ -22,8 +22,9 @@ const VERSIONS = 4;
 const AT_ONCE_MS = 4000;
 
 export const describeSequences = (target: AdapterUnderTest, processes: Processes): void => {
-  const obstacle =
-    WITHOUT_FAST_CHECK || without(target, 'publish') || without(target, 'versions') || withoutEmpty(target);
+  const obstacle = WITHOUT_FAST_CHECK || without(target, 'publish') || withoutEmpty(target);
+  const versions = target.capabilities.versions;
+  const kinds = versions ? KINDS : KINDS_WITHOUT_VERSIONS;
   const isAlone = Boolean(standsAlone(target));
   const isShared = !isUnnoticed(target);
 
@@ -40,7 +41,8 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
         await instance.adapter.open();
         const others = isShared ? [await instance.another()] : [];
         const startProcess = isShared && lane === 0 && !processes.obstacle ? processes.running : undefined;
-        const limits = { reopens: !isAlone, followMs: followMs(target), ...(startProcess && { startProcess }) };
+        const reopens = !isAlone;
+        const limits = { versions, reopens, followMs: followMs(target), ...(startProcess && { startProcess }) };
         run = new Run(instance, others, limits, world);
         log = run.state.log;
         for (const step of steps) await run.take(step);
@@ -56,7 +58,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
     const { array, boolean, constantFrom, nat, record, tuple } = fc!;
     // Waiting until the other adapters notice a change takes time, so they are compared only after some of the steps.
     const settles = isShared ? boolean() : fc!.constant(true);
-    const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11), how: nat(VARIANTS - 1), settles });
+    const step = record({ kind: constantFrom(...kinds), by: nat(1), which: nat(11), how: nat(VARIANTS - 1), settles });
     const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });
     const shown = () => log.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
     await holds(
@@ -74,7 +76,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
     try {
       await instance.adapter.open();
       const others = isShared ? [await instance.another()] : [];
-      const limits = { reopens: false, followMs: followMs(target) };
+      const limits = { versions: true, reopens: false, followMs: followMs(target) };
       const run = new Run(instance, others, limits, { names: 0, start: 0, reads: first });
       const take = (step: Partial<Step>) =>
         run.take({ kind: 'publish', by: 0, which: 0, how: 0, settles: false, ...step });

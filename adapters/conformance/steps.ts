@@ -11,6 +11,11 @@ export const KINDS = [
   ...(['in another process', 'in another process', 'kill'] as const),
 ];
 
+/** After a kill, the store may reject publications until the lock of the killed process expires. */
+const ONLY_WITH_VERSIONS: readonly string[] = ['activate', 'prune', 'hold as of', 'at once', 'kill'];
+
+export const KINDS_WITHOUT_VERSIONS = KINDS.filter((kind) => !ONLY_WITH_VERSIONS.includes(kind));
+
 /** The numbers select an adapter, a name or snapshot, and a variant. They are taken modulo the number of choices. */
 export interface Step {
   readonly kind: (typeof KINDS)[number];

@@ -117,24 +117,27 @@ class Limiter {
   }
 }
 
+const originals = new WeakMap<StorageAdapter, StorageAdapter>();
+
+/** Returns the adapter without time limits. */
+export const unlimited = (adapter: StorageAdapter): StorageAdapter => originals.get(adapter) ?? adapter;
+
 export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
   const limiter = new Limiter();
-  const originals = new WeakMap<StorageAdapter, StorageAdapter>();
   const limited = (adapter: StorageAdapter): StorageAdapter => {
     const outer = limiter.methods(adapter);
     originals.set(outer, adapter);
     return outer;
   };
-  const original = (adapter: StorageAdapter) => originals.get(adapter) ?? adapter;
   const { createEmpty, replace, breakBackend, repairBackend, damage, cleanup } = target;
   return {
     ...target,
     create: async (...given) => limited(await limiter.call('create()', () => target.create(...given))),
     ...(createEmpty && { createEmpty: async (context) => limited(await createEmpty.call(target, context)) }),
-    ...(replace && { replace: (adapter, dataset) => replace.call(target, original(adapter), dataset) }),
-    ...(breakBackend && { breakBackend: (adapter) => breakBackend.call(target, original(adapter)) }),
-    ...(repairBackend && { repairBackend: (adapter) => repairBackend.call(target, original(adapter)) }),
-    ...(damage && { damage: (adapter) => damage.call(target, original(adapter)) }),
-    ...(cleanup && { cleanup: (adapter) => cleanup.call(target, original(adapter)) }),
+    ...(replace && { replace: (adapter, dataset) => replace.call(target, unlimited(adapter), dataset) }),
+    ...(breakBackend && { breakBackend: (adapter) => breakBackend.call(target, unlimited(adapter)) }),
+    ...(repairBackend && { repairBackend: (adapter) => repairBackend.call(target, unlimited(adapter)) }),
+    ...(damage && { damage: (adapter) => damage.call(target, unlimited(adapter)) }),
+    ...(cleanup && { cleanup: (adapter) => cleanup.call(target, unlimited(adapter)) }),
   };
 };

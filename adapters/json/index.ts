@@ -19,6 +19,7 @@ import {
   type StorageAdapter,
   StorageError,
   version,
+  writePublicationTime,
 } from 'metro-forecast-api/adapter';
 import { contentIn, type Loaded, load, stampOf } from './load.js';
 import { assertFits, type DatasetSize, sizeOf } from './memory.js';
@@ -57,9 +58,13 @@ class JsonAdapter implements StorageAdapter {
       this.#current = undefined;
       this.#digests.clear();
     },
-    write: async ({ audit: entries }) => {
+    write: async ({ moves, audit: entries }) => {
       this.#assertOpen();
       await replaceDirectoryEntries(this.#path, entries);
+      const { version: last, publishedAt } = moves.at(-1) ?? {};
+      if (!last || !publishedAt || this.#current?.manifest.version !== last) return;
+      await writePublicationTime(this.#path, last, publishedAt);
+      this.#current = { ...this.#current, publishedAt };
     },
   };
   readonly #path: string;
@@ -144,7 +149,9 @@ class JsonAdapter implements StorageAdapter {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       const damage = (await hasDataset(this.#path)) ? this.#rejection : undefined;
       const assertLoadable = (next: DirectoryManifest) => this.#assertLoadable(next);
-      const written = await publishInto(this.#path, dataset, this.#context, { ...options, signal, assertLoadable });
+      const served = () => this.#current;
+      const into = { ...options, signal, assertLoadable, served };
+      const written = await publishInto(this.#path, dataset, this.#context, into);
       this.#checkedContent = this.#contentOf(written);
       await this.#poll();
       if (damage !== undefined && this.#rejection === undefined) options.onRepair?.(damage);
@@ -221,11 +228,13 @@ class JsonAdapter implements StorageAdapter {
     return undefined;
   }
 
-  #accept({ manifest, collections, content, size }: Loaded): void {
+  #accept({ manifest, publishedAt: stored, collections, content, size }: Loaded): void {
     this.#rejection = undefined;
     this.#context.problem();
     if (this.#current?.manifest.version === manifest.version) return;
-    const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
+    // A copied or edited directory can contain an earlier time than that of the version being served.
+    const time = { created: stored.toISOString() };
+    const publishedAt = publicationTime(time, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
     this.#digests.set(manifest.version, content);
     if (this.#digests.size > KNOWN_VERSIONS) this.#digests.delete(this.#digests.keys().next().value!);

@@ -11,12 +11,15 @@ import {
   MANIFEST_FILE,
   type Manifest,
   openDirectory,
+  publishedAtOf,
   StorageError,
 } from 'metro-forecast-api/adapter';
 import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 
 export interface Loaded {
   readonly manifest: Manifest;
+  /** The stored publication time, or the time of creation. */
+  readonly publishedAt: Date;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
   readonly content: string;
   readonly size: DatasetSize;
@@ -93,7 +96,8 @@ const read = async (
 
   for (const collection of indexed.values()) await collection.sort(pause);
   const content = contentIn(collections, dataset.digests);
-  return { manifest: dataset.description, collections: indexed, content, size };
+  const publishedAt = publishedAtOf(dataset.manifest);
+  return { manifest: dataset.description, publishedAt, collections: indexed, content, size };
 };
 
 export const contentIn = (

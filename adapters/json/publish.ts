@@ -8,6 +8,7 @@ import {
   DatasetCheck,
   DirectoryDataset,
   type Document,
+  type IndexedDataset,
   MANIFEST_FILE,
   OperatorError,
   type PublishOptions,
@@ -17,7 +18,7 @@ import {
 } from 'metro-forecast-api/adapter';
 
 const { recordPublication } = audit;
-const { readable } = publishing;
+const { assertNotAborted, publicationTime, readable } = publishing;
 
 /**
  * Returns true if the directory contains a dataset, even a damaged one.
@@ -70,11 +71,16 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
   };
 };
 
+interface IntoOptions extends PublishOptions {
+  assertLoadable(next: DirectoryManifest): Promise<void>;
+  served(): Pick<IndexedDataset, 'manifest' | 'publishedAt'> | undefined;
+}
+
 export const publishInto = async (
   path: string,
   dataset: Dataset,
   { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
-  { onProgress, signal, assertLoadable }: PublishOptions & { assertLoadable(next: DirectoryManifest): Promise<void> },
+  { onProgress, signal, assertLoadable, served }: IntoOptions,
 ): Promise<DirectoryManifest> => {
   const isChecked = dataset instanceof DirectoryDataset && dataset.isValidFor(collections);
   const { batches, assertValid } = (isChecked ? checkedBefore : checkedNow)(dataset, collections);
@@ -82,9 +88,16 @@ export const publishInto = async (
     return await writeDirectory(path, dataset.manifest, batches, {
       signal,
       repair: true,
+      timeOf(next, previous) {
+        const { manifest, publishedAt = previous } = served() ?? {};
+        if (manifest?.version === next.version) return publishedAt!;
+        const last = previous && publishedAt && previous > publishedAt ? previous : publishedAt;
+        return publicationTime(next, last, clock);
+      },
       async beforeCommit(change) {
         assertValid();
         await assertLoadable(change.next);
+        assertNotAborted(signal);
         await recordPublication(path, change, clock);
       },
       onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),

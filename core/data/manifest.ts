@@ -23,6 +23,7 @@ export interface CollectionFile {
 }
 
 export interface DirectoryManifest extends Manifest {
+  readonly published_at?: string;
   readonly collections: Readonly<Record<string, CollectionFile>>;
 }
 
@@ -41,6 +42,10 @@ export const manifestSchema = {
       description: 'Identifies the content. Different rows need a new version.',
     },
     created: { ...dateTime, description: 'When this version was created. This becomes its publication time.' },
+    published_at: {
+      ...dateTime,
+      description: 'The publication time, if it is later than `created`. Publishing writes this field.',
+    },
     vintage: { ...date, description: 'A day on which the data was available.' },
     synthetic: { type: 'boolean', description: 'Whether the values are synthetic rather than real data.' },
     sources: {
@@ -110,10 +115,13 @@ export const manifestErrors = (manifest: unknown): DataError[] => {
     return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => errorOf(rule, field));
   }
   // RFC 3339 allows leap seconds, but `Date` does not.
-  const isTime = !Number.isNaN(Date.parse(manifest.created));
+  const leapSeconds = (['created', 'published_at'] as const).filter((field) => {
+    const time = manifest[field];
+    return time !== undefined && Number.isNaN(Date.parse(time));
+  });
   const ids = manifest.sources.map(({ id }) => id);
   return [
-    ...(isTime ? [] : [errorOf('must be a time without a leap second', 'created')]),
+    ...leapSeconds.map((field) => errorOf('must be a time without a leap second', field)),
     ...ids.flatMap((id, i) =>
       ids.indexOf(id) < i ? [errorOf('repeats the id of an earlier source', `sources[${i}].id`)] : [],
     ),
@@ -194,3 +202,16 @@ export const descriptionOf = ({ format, version, created, vintage, synthetic, so
   synthetic,
   sources,
 });
+
+/** Returns the publication time. A `published_at` before `created` belongs to an earlier version, and is ignored. */
+export const publishedAtOf = ({ created, published_at = created }: DirectoryManifest): Date =>
+  new Date(Math.max(Date.parse(created), Date.parse(published_at)));
+
+const LAST_YEAR = 9999;
+
+/** Returns the manifest with this publication time. The manifest's format has no times after the year 9999. */
+export const withPublicationTime = (manifest: DirectoryManifest, time: Date): DirectoryManifest => {
+  const isStored = time.getTime() !== Date.parse(manifest.created) && time.getUTCFullYear() <= LAST_YEAR;
+  const published = isStored ? { published_at: time.toISOString() } : {};
+  return { ...descriptionOf(manifest), ...published, collections: manifest.collections };
+};

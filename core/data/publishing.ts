@@ -77,7 +77,11 @@ export const assertNotAborted = (signal: AbortSignal | undefined): void => {
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
-export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
+export const publicationTime = (
+  manifest: Pick<Manifest, 'created'>,
+  previous: Date | undefined,
+  clock: Clock,
+): Date => {
   const created = Date.parse(manifest.created);
   if (previous === undefined || created > previous.getTime()) return new Date(created);
   return momentAfter(previous, clock);

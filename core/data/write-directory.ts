@@ -1,13 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { access, readdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Document, NAME } from '../contracts/dataset.js';
+import { NAME } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, PUBLICATION_STALE_MS, withFileLock } from '../util/lock.js';
-import { makeFolder, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
-import { nonFinitePath } from '../validation/json.js';
-import { type DataError, formatDataError } from './data-errors.js';
+import { makeFolder, writeFileAtomic } from '../util/write-atomic.js';
+import { formatDataError } from './data-errors.js';
 import {
   type CollectionFile,
   contentVersion,
@@ -18,12 +16,15 @@ import {
   isDamagedManifest,
   MANIFEST_FILE,
   manifestErrors,
+  publishedAtOf,
   readManifest,
+  withPublicationTime,
 } from './manifest.js';
+import { type Batches, type WrittenFile, writeRows } from './write-rows.js';
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Aborts the write, unless the manifest has already been replaced. */
+  /** Aborts the write, unless `beforeCommit` has already been called. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called after all rows have been written, and before the manifest is replaced. If this function throws, nothing
@@ -34,6 +35,11 @@ interface WriteOptions {
    * If true, replaces a damaged manifest, and can add collections to an existing version. If false, both are errors.
    */
   readonly repair?: boolean;
+  /**
+   * Returns the publication time, which the manifest then stores. A version that is already current keeps its times.
+   * @param previous the publication time of the current version
+   */
+  readonly timeOf?: ((next: DirectoryManifest, previous: Date | undefined) => Date) | undefined;
 }
 
 export interface ManifestChange {
@@ -66,11 +72,19 @@ export const writeDirectory = async (
   assertWritable(manifest, Object.keys(collections));
   const made = await makeDirectory(path);
   try {
-    const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
-    const locking = { wait: false, staleMs: PUBLICATION_STALE_MS };
-    return await withFileLock(join(path, MANIFEST_FILE), write, locking);
-  } catch (cause) {
+    return await locked(path, (confirm) => replace(path, manifest, collections, options, confirm));
+  } catch (error) {
     if (made !== undefined) await removeEmpty(path, made);
+    throw error;
+  }
+};
+
+type Confirm = () => Promise<void>;
+
+const locked = async <T>(path: string, write: (confirm: Confirm) => Promise<T>): Promise<T> => {
+  try {
+    return await withFileLock(join(path, MANIFEST_FILE), write, { wait: false, staleMs: PUBLICATION_STALE_MS });
+  } catch (cause) {
     if (cause instanceof FileLockError) {
       throw new StorageError('conflict', `The dataset ${path} cannot be written at the moment. ${cause.message}`, {
         cause,
@@ -81,6 +95,9 @@ export const writeDirectory = async (
     throw new OperatorError(`The dataset ${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
 };
+
+const writeManifest = (path: string, manifest: DirectoryManifest, confirm: Confirm): Promise<void> =>
+  writeFileAtomic(join(path, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`, { beforeCommit: confirm });
 
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
@@ -118,8 +135,8 @@ const replace = async (
   path: string,
   manifest: Description,
   collections: Readonly<Record<string, Batches>>,
-  { onProgress, signal, beforeCommit, repair = false }: WriteOptions,
-  confirm: () => Promise<void>,
+  { onProgress, signal, beforeCommit, repair = false, timeOf }: WriteOptions,
+  confirm: Confirm,
 ): Promise<DirectoryManifest> => {
   const assertWanted = (): void => {
     if (signal?.aborted) throw new StorageError('aborted', 'The write was aborted.', { cause: signal.reason });
@@ -140,9 +157,10 @@ const replace = async (
     const version = manifest.version ?? contentVersion(manifest, await digestsOf(path, files));
     next = { ...descriptionOf({ ...manifest, version }), collections: files };
     assertOwnVersion(path, next, previous, repair);
-    await beforeCommit?.({ previous, isDamaged, next });
+    if (timeOf) next = timed(next, previous, timeOf);
     assertWanted();
-    await writeFileAtomic(join(path, MANIFEST_FILE), `${JSON.stringify(next, null, 2)}\n`, { beforeCommit: confirm });
+    await beforeCommit?.({ previous, isDamaged, next });
+    await writeManifest(path, next, confirm);
   } catch (error) {
     for (const { file, isNew } of Object.values(written)) {
       if (isNew) await unlink(join(path, file)).catch(() => undefined);
@@ -153,6 +171,26 @@ const replace = async (
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
+
+const timed = (
+  next: DirectoryManifest,
+  previous: DirectoryManifest | undefined,
+  timeOf: NonNullable<WriteOptions['timeOf']>,
+): DirectoryManifest => {
+  if (previous?.version !== next.version)
+    return withPublicationTime(next, timeOf(next, previous && publishedAtOf(previous)));
+  return withPublicationTime({ ...next, created: previous.created }, publishedAtOf(previous));
+};
+
+/**
+ * Stores the publication time of a version. Does nothing if another version is current.
+ * @throws StorageError with the code `conflict` if another process is writing
+ */
+export const writePublicationTime = (path: string, version: string, time: Date): Promise<void> =>
+  locked(path, async (confirm) => {
+    const manifest = await readManifest(path);
+    if (manifest.version === version) await writeManifest(path, withPublicationTime(manifest, time), confirm);
+  });
 
 const currentManifest = async (
   path: string,
@@ -203,89 +241,5 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
     if ((FILE.test(name) && !used.has(name)) || TEMPORARY.test(name)) {
       await unlink(join(path, name)).catch(() => undefined);
     }
-  }
-};
-
-interface NdjsonBatch {
-  readonly bytes: Uint8Array;
-  readonly rows: number;
-}
-
-type Batch = readonly object[] | NdjsonBatch;
-
-export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
-
-const STEP = 1000;
-
-const refuse = (error: DataError, cause?: unknown): never => {
-  throw new StorageError('invalid_dataset', formatDataError(error), { cause });
-};
-
-const jsonLine = (collection: string, row: number, document: Document): string => {
-  // `JSON.stringify` would silently write NaN and infinite numbers as null.
-  const infinite = nonFinitePath(document);
-  if (infinite) refuse({ file: collection, row, field: infinite.join('.'), rule: 'must be a finite number' });
-  try {
-    return `${JSON.stringify(document)}\n`;
-  } catch (cause) {
-    return refuse(
-      { file: collection, row, field: null, rule: `cannot be converted to JSON: ${(cause as Error).message}` },
-      cause,
-    );
-  }
-};
-
-async function* steps(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
-  let rows = 0;
-  for await (const batch of batches) {
-    if ('bytes' in batch) {
-      rows += batch.rows;
-      yield { bytes: batch.bytes, rows };
-      continue;
-    }
-    if (!Array.isArray(batch)) throw new TypeError('A batch must be a list of rows, or {bytes, rows}.');
-    for (let start = 0; start < batch.length; start += STEP) {
-      const documents = batch.slice(start, start + STEP) as readonly Document[];
-      const lines = documents.map((document) => jsonLine(collection, ++rows, document));
-      yield { bytes: Buffer.from(lines.join('')), rows };
-    }
-  }
-}
-
-interface WrittenFile extends Required<CollectionFile> {
-  readonly isNew: boolean;
-}
-
-const writeRows = async (
-  directory: string,
-  collection: string,
-  batches: Batches,
-  onWritten: (rows: number) => void,
-): Promise<WrittenFile> => {
-  const temporary = join(directory, `${collection}.${randomUUID()}.ndjson.tmp`);
-  const hash = createHash('sha256');
-  let handle: FileHandle | undefined = await open(temporary, 'wx');
-  let rows = 0;
-  try {
-    await ownNewFile(temporary, handle, { like: join(directory, MANIFEST_FILE) });
-    for await (const step of steps(collection, batches)) {
-      hash.update(step.bytes);
-      await handle.writeFile(step.bytes);
-      rows = step.rows;
-      onWritten(rows);
-    }
-    await handle.sync();
-    await handle.close();
-    handle = undefined;
-    const sha256 = hash.digest('hex');
-    const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
-    const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // An existing file is also replaced, because it might be damaged.
-    await rename(temporary, join(directory, file));
-    return { file, rows, sha256, isNew };
-  } catch (error) {
-    await handle?.close().catch(() => undefined);
-    await unlink(temporary).catch(() => undefined);
-    throw error;
   }
 };

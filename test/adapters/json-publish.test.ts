@@ -1,9 +1,9 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import type { Document } from '../../core/contracts/dataset.js';
-import type { Dataset } from '../../core/contracts/storage.js';
+import type { Dataset, StorageAdapter } from '../../core/contracts/storage.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
@@ -18,6 +18,12 @@ const datasetOf = (version: string, content: Readonly<Record<string, readonly Do
     for (const row of content[collection]!) yield [row];
   },
 });
+
+const versionOf = (adapter: StorageAdapter): string => {
+  const snapshot = adapter.snapshot();
+  snapshot.release();
+  return snapshot.version;
+};
 
 describe('json.publish()', () => {
   const instance = eachInstance();
@@ -123,6 +129,71 @@ describe('json.publish()', () => {
     const { code, message } = await rejection(dataset);
     expect([code, message]).to.deep.equal(['invalid_dataset', 'readings.ndjson: changed while it was in use']);
     await expectServed(instance, 1);
+  });
+
+  describe('with a time of creation that is not later than the current version', () => {
+    const older = (version: string): Dataset => ({
+      ...datasetOf(version, rows),
+      manifest: manifestOf(version, '2025-01-01T00:00:00Z'),
+    });
+    const timeOf = (adapter: StorageAdapter) => {
+      const snapshot = adapter.snapshot();
+      snapshot.release();
+      return snapshot.publishedAt;
+    };
+    const reopened = async (): Promise<Date> => {
+      const adapter = json.create({ path: 'data' }, contextOf(instance.folder, collections));
+      try {
+        await adapter.open();
+        return timeOf(adapter);
+      } finally {
+        await adapter.close();
+      }
+    };
+
+    it('stores the publication time in the manifest, which the snapshot does not return', async () => {
+      await instance.adapter.publish!(older('v2'));
+      const time = timeOf(instance.adapter);
+      expect(time).to.be.above(new Date('2026-01-01'));
+      expect(await reopened()).to.deep.equal(time);
+      expect((await openDirectory(instance.path)).manifest.published_at).to.equal(time.toISOString());
+      expect(instance.adapter.snapshot().manifest).to.deep.equal(older('v2').manifest);
+    });
+
+    it('keeps all times if the version is published again', async () => {
+      await instance.adapter.publish!(older('v2'));
+      const time = timeOf(instance.adapter);
+      await instance.adapter.publish!({ ...older('v2'), manifest: manifestOf('v2', '2027-01-01T00:00:00Z') });
+      expect(await reopened()).to.deep.equal(time);
+      expect((await openDirectory(instance.path)).manifest.created).to.equal('2025-01-01T00:00:00Z');
+    });
+
+    it('keeps the time if a damaged manifest is repaired', async () => {
+      await instance.adapter.publish!(older('v2'));
+      const time = timeOf(instance.adapter);
+      await writeFile(join(instance.path, 'manifest.json'), '{');
+      await instance.adapter.publish!(older('v2'));
+      expect(await reopened()).to.deep.equal(time);
+    });
+
+    it('ignores the stored time in a copied directory if it is not later than the current time', async () => {
+      await instance.adapter.publish!(older('v2'));
+      const time = timeOf(instance.adapter);
+      const path = join(instance.path, 'manifest.json');
+      const text = await readFile(path, 'utf8');
+      await writeFile(path, text.replace('"v2"', '"v3"'));
+      await until(() => versionOf(instance.adapter) === 'v3', { withinMs: 20_000 });
+      expect(timeOf(instance.adapter)).to.be.above(time);
+    });
+
+    it('restores the time with history.write()', async () => {
+      const publishedAt = new Date('2026-06-01T00:00:00.123Z');
+      const versions = [{ version: 'v1', publishedAt }];
+      await instance.adapter.history!.write({ versions, moves: versions, audit: [] });
+      expect(timeOf(instance.adapter)).to.deep.equal(publishedAt);
+      expect(await reopened()).to.deep.equal(publishedAt);
+      expect((await openDirectory(instance.path)).manifest.version).to.equal('v1');
+    });
   });
 
   it('rejects with conflict while another publication is running', async () => {

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
 import { DECLARATION } from '../declarations.js';
+import { assertNotAborted } from '../publishing.js';
 import { writeDirectory } from '../write-directory.js';
 import { OutOfOrder } from './key-order.js';
 import type { RowBlock } from './row-block.js';
@@ -51,6 +52,7 @@ export const writeToDirectory = async (
       onProgress: ({ written }) => onWrite(written),
       beforeCommit: async () => {
         await check(collection());
+        assertNotAborted(signal);
         await writeFileAtomic(path, `${JSON.stringify(collection(), null, 2)}\n`);
         isReplaced = true;
       },

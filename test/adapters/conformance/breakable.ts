@@ -17,7 +17,7 @@ export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partia
 const gone = new WeakSet<StorageAdapter>();
 const folders = new WeakMap<StorageAdapter, string>();
 
-const breakable = (inner: StorageAdapter): StorageAdapter => {
+const breakable = (inner: StorageAdapter, { versions }: Capabilities): StorageAdapter => {
   const outer: StorageAdapter = {
     open: () => inner.open(),
     close: () => inner.close(),
@@ -27,9 +27,10 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
     },
     snapshot: () => inner.snapshot(),
     publish: (dataset, options) => inner.publish!(dataset, options),
-    ...(inner.versions && { versions: inner.versions }),
+    ...(versions && inner.versions && { versions: inner.versions }),
     ...(inner.audit && { audit: inner.audit }),
     ...(inner.history && { history: inner.history }),
+    ...(inner.checkIntegrity && { checkIntegrity: (full) => inner.checkIntegrity!(full) }),
   };
   return outer;
 };
@@ -77,7 +78,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
   const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
-    const adapter = breakable(innerOf(breakage, changed));
+    const adapter = breakable(innerOf(breakage, changed), capabilitiesOf(breakage));
     folders.set(adapter, given.resolvePath(DATASET));
     return Object.assign(adapter, fault?.({ ...adapter }, given));
   };

@@ -36,7 +36,7 @@ describe('the conformance suite', () => {
   });
 
   it('publishes nothing for a group of tests that are all skipped', async () => {
-    const { totals, json, ...capabilities } = memory.capabilities;
+    const capabilities = { publish: false, versions: false, durable: false };
     const target = targetOf('declares no optional capability', { capabilities });
     let created = 0;
     const counted = {

@@ -41,6 +41,16 @@ export class ExclusiveAdapter extends FolderAdapter {
   }
 }
 
+/** Stores only the current version. Snapshots keep replaced rows in memory. */
+export class CurrentAdapter extends FolderAdapter {
+  override isTaken(version: string) {
+    return this.catalog.moves.at(-1)?.version === version;
+  }
+  override save({ versions, moves }: Catalog) {
+    super.save({ versions: versions.slice(-1), moves: moves.slice(-1) });
+  }
+}
+
 export const rightAdapters: readonly RightAdapter[] = [
   { that: 'keeps its data in memory' },
   { that: 'stores its data in SQLite', sqlite: {} },
@@ -65,6 +75,20 @@ export const rightAdapters: readonly RightAdapter[] = [
     that: 'has an exclusive store',
     capabilities: { ...CAPABILITIES, exclusive: true },
     folder: ExclusiveAdapter,
+  },
+  {
+    that: 'stores only the current version',
+    capabilities: { ...CAPABILITIES, versions: false, follows: { withinMs: 500, pollMs: 20 } },
+    folder: CurrentAdapter,
+  },
+  {
+    that: 'stores only the current version, and does not notice changes of other adapters',
+    capabilities: { ...CAPABILITIES, versions: false, follows: false },
+    folder: class extends CurrentAdapter {
+      override startTimer() {
+        return undefined;
+      }
+    },
   },
   {
     that: 'limits the size of keys and rows',

@@ -104,6 +104,14 @@ export const historyBugs: readonly BrokenAdapter[] = [
       },
     }),
   },
+  {
+    that: 'stores only the current version, and does not write its time',
+    fails: ['history write() replaces the time of the current version'],
+    files: true,
+    fault: ({ history }) => ({
+      history: { ...history!, write: (given) => history!.write({ ...given, moves: [] }) },
+    }),
+  },
   breaking('reads its history after close()', [CLOSED], (history) => ({
     read: () => history.read().catch(() => ({ moves: [], audit: [] })),
   })),

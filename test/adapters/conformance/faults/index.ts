@@ -9,6 +9,7 @@ import { cancellingFaults } from './cancelling.js';
 import { columnBugs } from './columns.js';
 import { combinationBugs, emptyReadBugs } from './combinations.js';
 import { conditionBugs } from './conditions.js';
+import { currentBugs } from './current-only.js';
 import { defaultBugs } from './defaults.js';
 import { detailBugs } from './details.js';
 import { closedChangeBugs, disturbedReadBugs, queuedChangeBugs } from './disturbances.js';
@@ -18,6 +19,7 @@ import { durabilityBugs, followingBugs } from './following.js';
 import { hangingBugs } from './hanging.js';
 import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
+import { integrityBugs } from './integrity.js';
 import { killedBugs } from './killed.js';
 import { lastingBugs } from './lasting.js';
 import { leftoverBugs } from './leftovers.js';
@@ -95,9 +97,11 @@ export const classes = {
   leftovers: leftoverBugs,
   conditions: conditionBugs,
   repair: repairBugs,
+  integrity: integrityBugs,
   similar: similarBugs,
   unnoticed: unnoticedBugs,
   killed: killedBugs,
+  currentOnly: currentBugs,
   taken: takenBugs,
   lasting: lastingBugs,
   opening: [...openingBugs, ...crashBugs],
