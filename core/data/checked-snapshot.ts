@@ -26,8 +26,8 @@ interface TimeLimit {
 
 export interface CheckedReader extends SnapshotReader {
   /**
-   * Rejects if a handler does not end within twice the timeout of its reads. A handler can wait for something other
-   * than a read, such as another service, so the timeout of the reads does not always end it.
+   * Rejects if a handler does not end within two seconds after the timeout of its reads. A handler can wait for
+   * something other than a read, such as another service, so the timeout of the reads does not always end it.
    */
   bounded<Result>(handling: Promise<Result>, late: (ms: number) => Error): Promise<Result>;
   /** Makes later reads stop when the signal is aborted, instead of after the timeout. */
@@ -131,14 +131,17 @@ const withWaits = async <Result>(
   }
 };
 
+const LAST_STEPS_MS = 2000;
+
 const bounded = <Result>({ limit }: Reads, handling: Promise<Result>, late: (ms: number) => Error): Promise<Result> => {
   if (!limit) return handling;
+  const mostMs = limit.ms + LAST_STEPS_MS;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     const check = () => {
-      const leftMs = limit.waiting.size > 0 ? limit.ms : limit.startedAt + 2 * limit.ms - performance.now();
+      const leftMs = limit.waiting.size > 0 ? limit.ms : limit.startedAt + mostMs - performance.now();
       if (leftMs > 0) timer = setTimeout(check, Math.ceil(leftMs)).unref();
-      else reject(late(2 * limit.ms));
+      else reject(late(mostMs));
     };
     check();
     handling.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -187,12 +187,12 @@ describe('a data route whose handler never ends', () => {
   after(() => service.close());
 
   for (const path of ['/stuck', '/stuck-input']) {
-    it(`sends 503 within twice the timeout, serves other requests of the caller, and recovers (${path})`, async () => {
+    it(`sends 503, serves other requests of the caller, and recovers (${path})`, async () => {
       isStuck = true;
       const since = performance.now();
       const responses = await Promise.all([service.get(path), service.get(path), service.get('/markets?limit=1')]);
       expect(responses.map(({ status }) => status)).to.deep.equal([503, 503, 200]);
-      expect(performance.now() - since).to.be.within(350, 5000);
+      expect(performance.now() - since).to.be.within(2100, 10_000);
       isStuck = false;
       expect((await service.get(path)).status).to.equal(200);
     });
