@@ -33,26 +33,36 @@ const SHORT_TURN_MS = 2;
 /** During an overload, the service admits only as many requests as it can complete in this time. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
+/** The pace is the number of requests completed per millisecond. It is measured this often during an overload. */
 const PACE_MS = 50;
+/** The end of an overload is logged after this time without a rejection. */
 const CALM_MS = 1000;
 
+/** State during an overload of the event loop. */
+interface LoopOverload {
+  /** Shows when the event loop has idle time again, which ends the overload. */
+  readonly spareTime: SpareTime;
+  /** The start of the current measurement of the pace, and the number of requests completed before it. */
+  measuredFrom: { readonly time: number; readonly completed: number };
+  /** The number of requests that the service completes in `SHORT_QUEUE_MS`, by the last measurement. */
+  mostCounted: number;
+}
+
 export class Admission {
-  readonly refused: Record<Overload, number> = { in_flight: 0, event_loop_delay: 0 };
+  readonly rejected: Record<Overload, number> = { in_flight: 0, event_loop_delay: 0 };
   readonly #options: AdmissionOptions;
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
-  #ended = 0;
-  #pace = { since: 0, ended: 0 };
-  #shortQueue = FEWEST_IN_FLIGHT;
+  #completed = 0;
+  /** Undefined until a request arrives in the turn. */
   #turnSince: number | undefined;
-  #seen = 0;
+  #arrivedInTurn = 0;
   /** Undefined if the previous turn was short. `worked` is the total CPU time when that turn ended. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set only during an overload, which ends when the event loop has idle time again. */
-  #spare: SpareTime | undefined;
-  #lastRefusal: number | undefined;
-  #refusedBefore = 0;
+  #loopOverload: LoopOverload | undefined;
+  #lastRejection: number | undefined;
+  #rejectedBefore = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -63,6 +73,7 @@ export class Admission {
     return this.#inFlight;
   }
 
+  /** The requests that count as in flight. */
   get #counted(): number {
     return this.#inFlight - this.#options.work.queuedOrAbandoned;
   }
@@ -70,91 +81,101 @@ export class Admission {
   /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
-    const overload = this.#overload(now);
+    if (this.#turnSince === undefined) this.#beginTurn(now);
+    const overload = this.#overloadAt(now);
+    if (overload !== 'event_loop_delay') this.#arrivedInTurn++;
     if (overload === undefined) this.#inFlight++;
-    else this.#reject(overload, now);
+    else this.#countRejection(overload, now);
     return overload;
   }
 
   leave(): void {
     this.#inFlight--;
-    this.#ended++;
-  }
-
-  #overload(now: number): Overload | undefined {
-    if (this.#turnSince === undefined) this.#beginTurn(now);
-    const elapsed = now - (this.#turnSince ?? now);
-    if (this.#spare ? this.#hasEnough(elapsed) : this.#isTooLate(now, elapsed)) return 'event_loop_delay';
-    this.#seen++;
-    return this.#counted >= this.#options.maxInFlight ? 'in_flight' : undefined;
+    this.#completed++;
   }
 
   #beginTurn(now: number): void {
     this.#turnSince = now;
     this.#eventLoop.atEndOfTurn(this.#endTurn);
-    if (this.#spare === undefined) return;
-    if (this.#spare.poll(now)) this.#spare = undefined;
-    else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
+    const overload = this.#loopOverload;
+    if (!overload) return;
+    if (overload.spareTime.poll(now)) this.#loopOverload = undefined;
+    else if (now - overload.measuredFrom.time > PACE_MS) this.#measurePace(overload, now);
   }
 
-  #setPace(now: number): void {
-    const { since, ended } = this.#pace;
-    this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
-    this.#pace = { since: now, ended: this.#ended };
+  #measurePace(overload: LoopOverload, now: number): void {
+    const { time, completed } = overload.measuredFrom;
+    const perMs = (this.#completed - completed) / (now - time);
+    overload.mostCounted = Math.max(FEWEST_IN_FLIGHT, SHORT_QUEUE_MS * perMs);
+    overload.measuredFrom = { time: now, completed: this.#completed };
   }
 
-  #isTooLate(now: number, elapsed: number): boolean {
-    if (!this.#areMany() || !this.#isGrowing(elapsed)) return false;
-    this.#spare = new SpareTime(this.#eventLoop, now);
-    this.#pace = { since: now, ended: this.#ended };
-    this.#shortQueue = FEWEST_IN_FLIGHT;
-    return true;
+  #overloadAt(now: number): Overload | undefined {
+    const elapsed = now - this.#turnSince!;
+    if (!this.#loopOverload && this.#isLoopOverloaded(elapsed)) {
+      this.#startLoopOverload(now);
+      return 'event_loop_delay';
+    }
+    if (this.#loopOverload && this.#isTurnFull(this.#loopOverload, elapsed)) return 'event_loop_delay';
+    return this.#counted >= this.#options.maxInFlight ? 'in_flight' : undefined;
   }
 
-  /** Returns true if this turn is even longer than the previous one, which means that requests are queueing up. */
-  #isGrowing(elapsed: number): boolean {
-    if (this.#previousTurn === undefined) return false;
+  /**
+   * True if many requests make this turn too long, and longer than the previous turn. A growing turn means that
+   * requests are queueing up.
+   */
+  #isLoopOverloaded(elapsed: number): boolean {
+    if (this.#previousTurn === undefined || !this.#hasManyRequests()) return false;
     const { maxEventLoopDelayMs } = this.#options;
     const { length, worked } = this.#previousTurn;
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  #hasEnough(elapsed: number): boolean {
-    return elapsed > SHORT_TURN_MS || this.#counted >= this.#shortQueue;
+  #startLoopOverload(now: number): void {
+    this.#loopOverload = {
+      spareTime: new SpareTime(this.#eventLoop, now),
+      measuredFrom: { time: now, completed: this.#completed },
+      mostCounted: FEWEST_IN_FLIGHT,
+    };
   }
 
-  #areMany(): boolean {
-    return this.#seen >= FEW || this.#counted >= FEW;
+  /** True if the turn must admit no further requests during an overload. */
+  #isTurnFull({ mostCounted }: LoopOverload, elapsed: number): boolean {
+    return elapsed > SHORT_TURN_MS || this.#counted >= mostCounted;
+  }
+
+  #hasManyRequests(): boolean {
+    return this.#arrivedInTurn >= FEW || this.#counted >= FEW;
   }
 
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
-    const length = now - (this.#turnSince ?? now);
+    const length = now - this.#turnSince!;
     // A turn can become too long after its last request, for example while it reads responses from stores.
-    if (!this.#spare) this.#isTooLate(now, length);
-    const long = length > SHORT_TURN_MS && this.#areMany();
-    this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
+    if (!this.#loopOverload && this.#isLoopOverloaded(length)) this.#startLoopOverload(now);
+    const isLong = length > SHORT_TURN_MS && this.#hasManyRequests();
+    this.#previousTurn = isLong ? { length, worked: this.#eventLoop.worked() } : undefined;
     this.#turnSince = undefined;
-    this.#seen = 0;
-    if (this.#lastRefusal !== undefined && now - this.#lastRefusal > CALM_MS) this.#calm();
+    this.#arrivedInTurn = 0;
+    if (this.#lastRejection !== undefined && now - this.#lastRejection > CALM_MS) this.#logEnd();
   }
 
-  #reject(overload: Overload, now: number): void {
-    this.refused[overload]++;
-    if (this.#lastRefusal === undefined) {
-      this.#refusedBefore = this.#refusedInAll() - 1;
+  #countRejection(overload: Overload, now: number): void {
+    if (this.#lastRejection === undefined) {
+      this.#rejectedBefore = this.#allRejected();
       this.#options.logger.warn({ overload, inFlight: this.#inFlight }, 'overloaded: rejecting requests with 503');
     }
-    this.#lastRefusal = now;
+    this.rejected[overload]++;
+    this.#lastRejection = now;
   }
 
-  #calm(): void {
-    this.#lastRefusal = undefined;
-    this.#options.logger.info({ refused: this.#refusedInAll() - this.#refusedBefore }, 'the overload is over');
+  #logEnd(): void {
+    this.#lastRejection = undefined;
+    this.#options.logger.info({ rejected: this.#allRejected() - this.#rejectedBefore }, 'the overload is over');
   }
 
-  #refusedInAll(): number {
-    return this.refused.in_flight + this.refused.event_loop_delay;
+  #allRejected(): number {
+    return this.rejected.in_flight + this.rejected.event_loop_delay;
   }
 }
 

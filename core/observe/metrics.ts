@@ -70,7 +70,7 @@ interface ServiceMetricsOptions {
 }
 
 /** Zeros to report while admission control is disabled, so that queries over these series still work. */
-const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
+const NONE_REJECTED: Admission['rejected'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
 
@@ -127,7 +127,7 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
       'Requests rejected with 503 because of overload, by the exceeded limit.',
       () =>
         Object.entries({
-          ...(admission?.refused ?? NONE_REFUSED),
+          ...(admission?.rejected ?? NONE_REJECTED),
           queue_full: work.responses.rejected + work.lists.rejected,
         }).map(([overload, count]) => [{ overload }, count] as const),
     ),

@@ -71,7 +71,7 @@ describe('Admission', () => {
     ]);
     admission.leave();
     expect([admission.enter(), admission.enter()]).to.deep.equal([undefined, 'in_flight']);
-    expect([admission.inFlight, admission.refused]).to.deep.equal([2, { in_flight: 2, event_loop_delay: 0 }]);
+    expect([admission.inFlight, admission.rejected]).to.deep.equal([2, { in_flight: 2, event_loop_delay: 0 }]);
   });
 
   it('does not count requests in the work queues', () => {
@@ -101,7 +101,7 @@ describe('Admission', () => {
     const { admission, turn } = controlled();
     expect(turn(90, 1)).to.equal(90);
     expect(turn(270, 1)).to.equal(101);
-    expect(admission.refused).to.deep.equal({ in_flight: 0, event_loop_delay: 169 });
+    expect(admission.rejected).to.deep.equal({ in_flight: 0, event_loop_delay: 169 });
   });
 
   it('admits requests for two milliseconds of each turn during an overload', () => {
