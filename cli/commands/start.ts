@@ -123,6 +123,7 @@ const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promi
     logger,
     url,
     async apply(loaded) {
+      // Only checks the modules and their options: changes of modules need a restart, and the restart must not fail.
       await loadModules(loaded);
       return app.reload(loaded);
     },

@@ -239,7 +239,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
     ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
       const { trustProxy } = config.server;
       const addressOf = callerAddress(trustProxy);
-      const urlOf = publicUrlOf(config.server);
+      const { publicUrlOf: urlOf, compression } = responseSettings(config);
       const unlessProbe = config.log.probes ? <T>(report: T): T => report : withoutProbes;
       return createKoa({
         ...others,
@@ -257,7 +257,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
         info: modules.registry.info,
         mounts: modules.registry.mounts.map(({ mount }) => mount),
         publicPathFor: (request) => publicPathOf(urlOf(request)),
-        compression: config.http.compression,
+        compression,
       });
     },
   ),

@@ -240,10 +240,10 @@ const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,
 ): (() => Promise<void>) => {
-  let isDue = true;
+  let hasReported = false;
   return async () => {
-    if (!isDue) return;
-    isDue = false;
+    if (hasReported) return;
+    hasReported = true;
     try {
       const records = await keyStore.list();
       if (auth.anonymous === null && !hasIdentities && !records.some((record) => isActive(record, clock.now()))) {
@@ -251,7 +251,7 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      isDue = true;
+      hasReported = false;
     }
   };
 };

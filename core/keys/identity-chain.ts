@@ -27,6 +27,8 @@ const TIMEOUT_MS = 5000;
 /** Maximum number of pending identity checks. Further requests get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
+/** A plugin can return any number of unknown tiers. Only this many are logged and remembered. */
+const MOST_UNKNOWN_TIERS = 20;
 const LONGEST_ID = 256;
 const PREFIX_OF_LONG_ID = 200;
 
@@ -110,7 +112,7 @@ export class IdentityChain {
     const cachedMs = expiresAt === undefined ? CACHED_MS : Math.min(expiresAt - clock.now(), LONGEST_CACHED_MS);
     const now = clock.monotonic();
     if (!tiers.includes(tier)) {
-      if (this.#unknownTiers.size < tiers.length + 1 && !this.#unknownTiers.has(tier)) {
+      if (this.#unknownTiers.size < MOST_UNKNOWN_TIERS && !this.#unknownTiers.has(tier)) {
         this.#unknownTiers.add(tier);
         logger.warn({ plugin, tier }, 'a caller was rejected because its tier is not in auth.tiers');
       }

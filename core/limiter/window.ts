@@ -14,8 +14,8 @@ const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A sliding window in a ring buffer. Requests in the same span share an entry with the time of the last request, so a
- * request leaves the window at most one span late, and never early. An entry takes 16 bytes.
+ * A sliding window in a ring buffer. An entry takes 16 bytes. Requests in the same span share an entry. The entry has
+ * the time of its last request. Its earlier requests therefore expire late, by at most one span.
  */
 export class SlidingWindow {
   /** Alternating times and counts. The length is a power of two. */
