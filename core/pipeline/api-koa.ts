@@ -24,7 +24,7 @@ export class RequestState {
   /** True if admission control counts the request as in flight. */
   isAdmitted = false;
 
-  // Set by `findEndpoint`. Undefined if plugin middleware has already responded.
+  // `routes.find` sets `match`, and `negotiate` sets the other two. Undefined if plugin middleware has responded.
   match: Match | undefined;
   /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;

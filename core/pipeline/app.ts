@@ -12,7 +12,7 @@ import { respond } from '../response/respond.js';
 import { type ApiContext, ApiKoa, type ApiKoaOptions, type ApiMiddleware } from './api-koa.js';
 import { authorize } from './authorize.js';
 import { catchErrors } from './catch-errors.js';
-import { checkRequest, findEndpoint, handle } from './endpoint.js';
+import { checkRequest, handle, negotiate } from './endpoint.js';
 import { type ErrorPageOptions, errorPage } from './error-page.js';
 import { identify } from './identify.js';
 import { limit } from './limit.js';
@@ -34,14 +34,15 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
 }
 
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
-  const { logger, headers, measure, observers, serviceMiddleware, realm, identities } = deps;
+  const { logger, headers, measure, observers, serviceMiddleware, routes, realm, identities } = deps;
   const catching = catchErrors(logger, errorPage(deps));
   return new ApiKoa(deps, (added) => [
     observe(measure, observers), // reports the response to the metrics, the log and the plugins
     respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
     ...guarded(catching, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
     catching, // turns errors into responses, and keeps the headers that `respond` has set
-    findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
+    routes.find, // finds the route or mount, and parses the parameters
+    negotiate, // chooses the response format, and stores errors in the request for `checkRequest`
     identify(deps), // identifies the caller by key, by plugin, or by address
     limit(deps), // counts the request, and responds with 429 if the caller is over its limit
     authorize(realm, identities !== null), // responds with 401 or 403 if the caller must not use the endpoint

@@ -6,16 +6,12 @@ import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
 /** Errors of a request are stored for `checkRequest`, because the rate limit and the key are checked first. */
-export const findEndpoint =
-  ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
-  (ctx, next) =>
-    find(ctx, () => {
-      const { req, requestState: state } = ctx;
-      const match = state.match!;
-      state.format = match.format ?? match.endpoint?.chooseFormat?.(req.headers.accept);
-      state.error = requestError(req, match, state.format);
-      return next();
-    });
+export const negotiate: ApiMiddleware = ({ req, requestState: state }, next) => {
+  const match = state.match!;
+  state.format = match.format ?? match.endpoint?.chooseFormat?.(req.headers.accept);
+  state.error = requestError(req, match, state.format);
+  return next();
+};
 
 export const checkRequest =
   (headers: CommonHeaders): ApiMiddleware =>
