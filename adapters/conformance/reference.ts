@@ -18,8 +18,8 @@ const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>
 const sortedBy = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {
   const orders = sorted.get(documents) ?? new Map<string, readonly Document[]>();
   sorted.set(documents, orders);
-  const known = orders.get(order.join()) ?? documents.toSorted(compareBy(order));
-  orders.set(order.join(), known);
+  const known = orders.get(order.join('\0')) ?? documents.toSorted(compareBy(order));
+  orders.set(order.join('\0'), known);
   return known;
 };
 

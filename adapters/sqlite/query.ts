@@ -17,10 +17,13 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
+/** Field names can contain any character except U+0000. */
+const nameOf = (order: readonly string[]): string => order.join('\0');
+
 /** The query names the index, because SQLite's query planner could choose a different one. */
 const indexed = (table: Table, order: readonly string[]): string => {
-  const name = order.join();
-  return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
+  const name = nameOf(order);
+  return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => nameOf(each) === name)}`;
 };
 
 /**
@@ -94,7 +97,7 @@ export const matchOf = (words: readonly string[]): string =>
 /** Row ids have the same order as keys, so a search in key order continues after the row id in `after`. */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;
-  const isByKey = order.join() === table.orders[0]!.join();
+  const isByKey = nameOf(order) === nameOf(table.orders[0]!);
   const { after: _, ...rest } = query;
   const { sql, values } = conditionsOf(table, isByKey ? rest : query);
   const parts: string[] = [`${wordsTable(table.table)} MATCH ?`];

@@ -7,6 +7,7 @@ import { JsonFields } from './json-fields.js';
 import { joinedRows, PackedDocuments } from './packed-documents.js';
 import { rowJson } from './publishing.js';
 import { compareScalars } from './scalars.js';
+import { orderName } from './sorted-positions.js';
 import { Sorter } from './sorter.js';
 
 interface Span {
@@ -182,7 +183,7 @@ export class IndexedCollection {
   }
 
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
-    const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
+    const positions = this.#positions.get(orderName(order));
     const fixed = order.slice(0, Object.keys(equal).length).map((field) => equal[field] as Scalar);
     // The span covers a range on the first field of `order` that is not in `equal`. A range on any other field is
     // tested for each document.
@@ -210,7 +211,7 @@ export class IndexedCollection {
   }
 
   #fieldsOf(names: readonly string[]): JsonFields {
-    const name = names.join();
+    const name = orderName(names);
     const known = this.#fields.get(name) ?? new JsonFields(names);
     this.#fields.set(name, known);
     return known;

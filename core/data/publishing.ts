@@ -1,4 +1,5 @@
 /** Helpers for adapters that publish and store versions. `./adapter` exports this module as a namespace. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { Capabilities } from '../contracts/storage.js';
@@ -118,10 +119,11 @@ export const missingIn = (
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];
     if (!found) return [`the collection "${collection.name}"`];
-    const indexed = found.orders.map((order) => order.join());
-    const missing = ordersOf(collection).filter((order) => !indexed.includes(order.join()));
+    const missing = ordersOf(collection).filter(
+      (order) => !found.orders.some((each) => isDeepStrictEqual(each, order)),
+    );
     const { search } = collection;
-    const isSearched = !capabilities.search || search === undefined || search.join() === found.search?.join();
+    const isSearched = !capabilities.search || search === undefined || isDeepStrictEqual(search, found.search);
     return [
       ...missing.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`),
       ...(isSearched ? [] : [`the search index [${search.join(', ')}] of "${collection.name}"`]),
@@ -145,6 +147,10 @@ export const assertComplete = (
     `The version ${version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
   );
 };
+
+/** @param problem the reason why nothing can be read, if there is a more specific one */
+export const nothingPublished = (problem = 'Nothing has been published yet: publish a dataset.'): StorageError =>
+  new StorageError('unavailable', problem);
 
 export const versionTaken = (version: string, publishedAt: Date): StorageError =>
   new StorageError(

@@ -1,4 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { fillPositions, type Ranks, steps } from './value-ranks.js';
+
+/** Field names can contain any character except U+0000. */
+export const orderName = (fields: readonly string[]): string => fields.join('\0');
 
 /**
  * Returns the fields to sort by. Omits the key fields at the end of an order, because the documents are already in key
@@ -8,7 +12,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   for (let count = 0; count < order.length; count++) {
     const leading = order.slice(0, count);
     const rest = key.filter((field) => !leading.includes(field));
-    if (order.slice(count).join() === rest.join()) return leading;
+    if (isDeepStrictEqual(order.slice(count), rest)) return leading;
   }
   return order;
 };

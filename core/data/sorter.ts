@@ -3,7 +3,7 @@ import type { JsonRows } from '../contracts/storage.js';
 import { Arena } from './arena.js';
 import { JsonFields } from './json-fields.js';
 import { SortColumn } from './sort-column.js';
-import { fieldsToSortBy, sortPositions } from './sorted-positions.js';
+import { fieldsToSortBy, orderName, sortPositions } from './sorted-positions.js';
 import { RankBuffers, type Ranks } from './value-ranks.js';
 
 /** Memory for sorting, in bytes. */
@@ -56,7 +56,7 @@ export class Sorter {
       const columns = fieldsToSortBy(order, this.#key).map((field) => ranks.get(field)!);
       const positions = arena.integers(this.#length);
       yield* sortPositions(columns, positions, spare);
-      sorted.set(order.join(), positions);
+      sorted.set(orderName(order), positions);
     }
     return sorted;
   }

@@ -82,4 +82,14 @@ describe('a query in SQLite', () => {
       /^SEARCH rows_1_0 USING INDEX rows_1_0_1 \(\(c1,c2,c0\)>\(\?,\?,\?\) AND \(c1,c2,c0\)<\(\?,\?,\?\)\)$/,
     );
   });
+
+  it('names the index of the order, although field names can contain commas', () => {
+    const fields = {
+      table: 'rows_1_0',
+      fields: ['k', 'a', 'b,c', 'a,b', 'c'],
+      orders: [['k'], ['a,b', 'c'], ['a', 'b,c']],
+    };
+    const indexes = fields.orders.map((order) => /INDEXED BY (\w+)/.exec(selectRows(fields, { order }, 1).sql)?.[1]);
+    expect(indexes).to.deep.equal(['rows_1_0_0', 'rows_1_0_1', 'rows_1_0_2']);
+  });
 });

@@ -125,4 +125,23 @@ describe('IndexedCollection', () => {
     const found = indexed.find({ order: ['v', 'a', 'b', 'c'], equal: { v: 0 } });
     expect(found.map(({ a }) => a)).to.deep.equal(['a', 'b']);
   });
+
+  it('distinguishes orders whose field names contain commas', async () => {
+    const orders = [
+      ['a,b', 'c', 'k'],
+      ['a', 'b,c', 'k'],
+      ['b,k', 'k'],
+    ];
+    const rows = [
+      { k: 1, a: 2, 'b,c': 0, 'a,b': 1, c: 0, 'b,k': 2 },
+      { k: 2, a: 1, 'b,c': 0, 'a,b': 2, c: 0, 'b,k': 1 },
+    ];
+    const indexed = await IndexedCollection.of({ name: 'points', key: ['k'], orders, schema: {} }, rows);
+    const found = orders.map((order) => indexed.find({ order }).map(({ k }) => k));
+    expect(found).to.deep.equal([
+      [1, 2],
+      [2, 1],
+      [2, 1],
+    ]);
+  });
 });

@@ -25,4 +25,11 @@ describe('assertComplete(version, stored, declared, capabilities)', () => {
       'The version v1 was published without the search index [text] of "notes"',
     );
   });
+
+  it('distinguishes orders whose field names contain commas', () => {
+    const notes = { name: 'notes', key: ['a', 'b'], schema: {} };
+    expect(() => assertComplete('v1', { notes: { orders: [['a,b']] } }, new Map([['notes', notes]]))).to.throw(
+      'the order [a, b] of "notes"',
+    );
+  });
 });
