@@ -17,7 +17,8 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 
-const { momentAfter, publicationTime, readable } = publishing;
+const { assertNotAborted, momentAfter, nothingPublished, publicationTime, readable, unknownVersion, versionTaken } =
+  publishing;
 
 interface MemoryOptions {
   readonly path?: string;
@@ -63,36 +64,38 @@ class MemoryAdapter implements StorageAdapter {
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    this.#assertUsable(signal);
+    this.#assertUsable();
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
   snapshot(): Snapshot {
     this.#assertUsable();
     const current = this.#activations.at(-1);
-    if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
+    if (!current) throw nothingPublished();
     return this.#hold(current)!;
   }
 
   async publish(dataset: Dataset, { onProgress, signal }: PublishOptions = {}): Promise<void> {
     const { manifest } = dataset;
     const { version } = manifest;
-    this.#assertUsable(signal);
+    this.#assertPublishing(signal);
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
-    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" already exists.`);
+    const known = this.#stored.get(version);
+    if (known) throw versionTaken(version, known.publishedAt);
     this.#publishing = true;
     try {
       const collections = new Map<string, IndexedCollection>();
       for (const collection of this.#context.collections.values()) {
         const indexed = new IndexedCollection(collection);
         for await (const batch of readable(() => dataset.read(collection.name))) {
-          this.#assertUsable(signal);
+          this.#assertPublishing(signal);
           indexed.addDocuments(batch);
           onProgress?.({ collection: collection.name, written: indexed.length, total: undefined });
         }
         await indexed.sort();
         collections.set(collection.name, indexed);
       }
-      this.#assertUsable(signal);
+      this.#assertPublishing(signal);
       const publishedAt = publicationTime(manifest, this.#activations.at(-1)?.activatedAt, this.#context.clock);
       const stored = { manifest: structuredClone(manifest), publishedAt, collections, holds: 0 };
       this.#stored.set(version, stored);
@@ -116,7 +119,7 @@ class MemoryAdapter implements StorageAdapter {
     activate: async (version) => {
       this.#assertUsable();
       const stored = this.#stored.get(version);
-      if (!stored) throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
+      if (!stored) throw unknownVersion(version, [...this.#stored.keys()]);
       const last = this.#activations.at(-1)!;
       if (last.stored !== stored)
         this.#activate({ activatedAt: momentAfter(last.activatedAt, this.#context.clock), stored });
@@ -154,9 +157,13 @@ class MemoryAdapter implements StorageAdapter {
     this.#context.changed();
   }
 
-  #assertUsable(signal?: AbortSignal): void {
+  #assertUsable(): void {
     if (this.#closed) throw new StorageError('closed', 'The adapter has been closed.');
-    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
+  }
+
+  #assertPublishing(signal: AbortSignal | undefined): void {
+    this.#assertUsable();
+    assertNotAborted(signal);
   }
 
   #hold({ activatedAt, stored }: Activation): Snapshot | undefined {

@@ -1,4 +1,4 @@
-import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
+import { type AdapterContext, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { type Catalog, isMove, type Publication } from './catalog.js';
 import { type Connection, toStorageError } from './connection.js';
 import type { MongoOptions } from './options.js';
@@ -50,7 +50,7 @@ export class CurrentVersion {
   get served(): Served {
     if (this.#served) return this.#served;
     if (this.#error) throw this.#error;
-    throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
+    throw publishing.nothingPublished(this.#problem);
   }
 
   /** Empty before the first publication. @throws StorageError `unavailable` if every poll so far has failed */

@@ -9,6 +9,7 @@ import {
   files,
   type History,
   type PublishOptions,
+  publishing,
   type Snapshot,
   type StorageAdapter,
   StorageError,
@@ -116,9 +117,7 @@ export class SqliteAdapter implements StorageAdapter {
 
   snapshot(): Snapshot {
     this.#assertOpen();
-    if (!this.#served) {
-      throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
-    }
+    if (!this.#served) throw publishing.nothingPublished(this.#problem);
     return this.#snapshotOf(this.#served);
   }
 

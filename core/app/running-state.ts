@@ -2,6 +2,7 @@ import type { PublishedVersion, ServiceState } from '../contracts/plugin.js';
 import type { Health } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot } from '../data/checked-snapshot.js';
+import { nothingPublished } from '../data/publishing.js';
 import { StorageError } from '../errors.js';
 import { longWork } from '../util/event-loop.js';
 import { withTimeout } from '../util/with-timeout.js';
@@ -77,7 +78,7 @@ export class RunningState {
       );
     }
     const served = snapshots.served;
-    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    if (!served) throw nothingPublished();
     const { version, publishedAt } = served;
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }

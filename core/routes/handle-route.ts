@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../contracts/runtime.js';
-import { StorageError } from '../errors.js';
+import { nothingPublished } from '../data/publishing.js';
 import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';
 import { serviceRequest } from '../pipeline/caller.js';
 import { firstOnConnection } from '../response/large-bodies.js';
@@ -33,7 +33,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { sharedResponse, ownResponse } = serviceResponses(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.served;
-    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
+    if (!served) throw nothingPublished();
     return served;
   };
   const encodingFor = ({ req }: ApiContext): Encoding =>

@@ -113,8 +113,19 @@ describe('versions of the memory adapter', () => {
     const adapter = await openWith('v1');
     const dataset = { manifest: adapter.snapshot().manifest, async *read() {} };
     const message = (call: Promise<unknown>) => call.then(String, ({ message }: Error) => message);
-    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" already exists.');
-    expect(await message(adapter.versions!.activate('v9'))).to.equal('The version "v9" does not exist.');
+    expect(await message(adapter.publish!(dataset))).to.match(/^Version v1 was already published on /);
+    expect(await message(adapter.versions!.activate('v9'))).to.equal(
+      'There is no version v9. Versions in the store: v1.',
+    );
+  });
+
+  it('are not added by an aborted publication, whose error says so', async () => {
+    const adapter = await openWith('v1');
+    const error = await adapter.publish!(empty('v2'), { signal: AbortSignal.abort() }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).to.have.property('code', 'aborted');
+    expect(error).to.have.property('message', 'The publication was aborted.');
   });
 });
 
