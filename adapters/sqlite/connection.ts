@@ -7,7 +7,7 @@ import { open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
-import { StorageError } from 'metro-forecast-api/adapter';
+import { files, StorageError } from 'metro-forecast-api/adapter';
 import { codeOf, fileId, isSchemaChange, storageError } from './problems.js';
 import { type Bound, type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
@@ -154,6 +154,16 @@ const CACHE_KIB = 4 * 1024;
 /** Only the owner can read the file, because it can contain key hashes. */
 const FILE_MODE = 0o600;
 
+/** A file that root creates gets the owner of its folder. SQLite gives the write-ahead log the owner of the database. */
+const createFile = async (path: string): Promise<void> => {
+  const file = await open(path, 'a', FILE_MODE);
+  try {
+    await files.ownNewFile(path, file);
+  } finally {
+    await file.close();
+  }
+};
+
 export class ThreadedConnection {
   readonly #path: string;
   readonly #db: ThreadedDatabase;
@@ -168,7 +178,7 @@ export class ThreadedConnection {
     work: (connection: ThreadedConnection) => Promise<T>,
     { create = false } = {},
   ): Promise<T> {
-    if (create && !existsSync(path)) await (await open(path, 'a', FILE_MODE)).close();
+    if (create && !existsSync(path)) await createFile(path);
     const connection = ThreadedConnection.#open(path, uriOf(path, 'mode=rw'));
     try {
       await connection.exec(`PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`);

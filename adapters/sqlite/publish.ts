@@ -1,5 +1,5 @@
 /** Publishes a dataset. Writes its rows to new tables, and then makes the version current in one transaction. */
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   type AdapterContext,
@@ -27,7 +27,7 @@ import { differencesIn, type RowBlock, writeContent, written } from './content.j
 import { createDatabase } from './create.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason, PUBLICATION_STALE_MS, withFileLock } = files;
+const { FileLockError, fileErrorReason, makeFolder, PUBLICATION_STALE_MS, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. The version is known only after the last row has been read. */
@@ -189,7 +189,7 @@ const cleanUp = async (connection: ThreadedConnection, { logger }: PublishContex
 
 const inFolder = async (path: string): Promise<void> => {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await access(dirname(path));
   } catch (cause) {
     throw new StorageError('unavailable', `The folder of ${path} cannot be created: ${fileErrorReason(cause)}.`, {

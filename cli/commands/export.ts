@@ -1,10 +1,11 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { maskedConfig } from '../../core/app/load-modules.js';
 import { readDeclarations } from '../../core/data/declarations.js';
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
+import { makeFolder } from '../../core/util/write-atomic.js';
 import { isArchive, pack } from '../backup/archive.js';
 import { withStores } from '../backup/with-stores.js';
 import { writeBackup } from '../backup/write-backup.js';
@@ -20,7 +21,7 @@ const inNewDirectory = async <T>(path: string, fill: (directory: string) => Prom
     throw new OperatorError(`${path} is not a directory.`, ['a file must end with .tar, .tar.gz or .tgz']);
   });
   if (found && found.length > 0) throw new OperatorError(`${path} is not empty: name a new directory.`);
-  const created = found ? undefined : await mkdir(path, { recursive: true, mode: 0o700 });
+  const created = found ? undefined : await makeFolder(path, 0o700);
   try {
     return await fill(path);
   } catch (error) {

@@ -2,4 +2,4 @@ export { fileErrorReason } from './error-reason.js';
 export { FileLockError, PUBLICATION_STALE_MS, withFileLock } from './lock.js';
 export { type OpenedBytes, openUrl } from './open-url.js';
 export { streamRegular } from './read-file.js';
-export { linkTarget, syncFolder } from './write-atomic.js';
+export { linkTarget, makeFolder, ownNewFile, syncFolder } from './write-atomic.js';

@@ -71,13 +71,13 @@ export const ownNewFile = async (path: string, file: FileHandle, options: NewFil
   applyOwnership(file, await ownershipOfNew(path, options));
 
 /** Creates each folder separately, because on Linux a recursive `mkdir` never returns for a path under /proc. */
-const makeMissing = async (path: string): Promise<string | undefined> => {
+const makeMissing = async (path: string, mode: number | undefined): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
   // Rejects if the path is a file.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
-    await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    await mkdir(folder, { mode }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
   }
@@ -93,9 +93,12 @@ const exists = (path: string): Promise<boolean> =>
     },
   );
 
-/** @returns the outermost folder that was created, or undefined if the folder existed */
-export const makeFolder = async (path: string): Promise<string | undefined> => {
-  const top = await makeMissing(resolve(path));
+/**
+ * Creates a folder and its parents. When running as root, they get the owner of the folder around them.
+ * @returns the outermost folder that was created, or undefined if the folder existed
+ */
+export const makeFolder = async (path: string, mode?: number): Promise<string | undefined> => {
+  const top = await makeMissing(resolve(path), mode);
   if (top === undefined || process.getuid?.() !== 0) return top;
   const { uid, gid } = await stat(dirname(top));
   for (let folder = resolve(path); folder.startsWith(top); folder = dirname(folder)) await chown(folder, uid, gid);

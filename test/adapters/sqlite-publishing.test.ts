@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { expect } from 'chai';
 import Database from 'libsql';
 import { anotherDataset, datasetOf, FIRST, SECOND } from '../../adapters/conformance/fixture.js';
@@ -8,6 +9,7 @@ import type { SqliteAdapter } from '../../adapters/sqlite/index.js';
 import { sqliteKeyStore } from '../../adapters/sqlite/key-store.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { newRecord } from '../support/key-record.js';
+import { giveAway, needsRoot, ownerOf } from '../support/other-user.js';
 import { contextIn, SqliteStore } from './sqlite-store.js';
 
 describe('publishing to SQLite', () => {
@@ -80,5 +82,22 @@ describe('publishing to SQLite', () => {
     }
     expect(versionOf(adapter)).to.equal(FIRST);
     expect(await readdir(store.folder)).to.include.members(['data.db', 'data.db-wal']);
+  });
+
+  it('as root, gives new folders the owner of the folder around them', async function () {
+    needsRoot(this);
+    await giveAway(store.folder);
+    const adapter = store.adapter(undefined, 'a/b/data.db');
+    await adapter.publish(datasetOf());
+    for (const path of ['a', 'a/b', 'a/b/data.db']) {
+      expect(await ownerOf(join(store.folder, path)), path).to.match(/^65534:65534 /);
+    }
+  });
+
+  it('rejects a path in which no folder can be created, such as a path under /proc', async () => {
+    const adapter = store.adapter(undefined, relative(store.folder, '/proc/none/below/data.db'));
+    const error = await adapter.publish(datasetOf()).catch((reason: unknown) => reason);
+    expect(error).to.have.property('code', 'unavailable');
+    expect(error).to.have.property('message').that.includes('/proc/none/below/data.db cannot be created');
   });
 });
