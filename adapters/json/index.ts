@@ -195,19 +195,26 @@ class JsonAdapter implements StorageAdapter {
     }
     this.#assertOpen();
     this.#timer = setInterval(() => {
-      if (!this.#isPolling) void this.#poll();
+      if (this.#isPolling) return;
+      this.#poll().catch((error: unknown) =>
+        this.#context.logger.error({ err: error, path: this.#path }, 'the dataset directory could not be checked'),
+      );
     }, this.#pollMs).unref();
   }
 
   #poll(): Promise<void> {
-    this.#polling = this.#polling.then(async () => {
+    const poll = this.#polling.then(async () => {
       this.#isPolling = true;
-      const changed = this.#stamp === undefined || this.#stamp !== (await stampOf(this.#path, this.#files));
-      const refused = changed && !this.#closing.signal.aborted ? await this.#load() : undefined;
-      if (refused && !this.#closing.signal.aborted) this.#report(refused);
-      this.#isPolling = false;
+      try {
+        const changed = this.#stamp === undefined || this.#stamp !== (await stampOf(this.#path, this.#files));
+        const refused = changed && !this.#closing.signal.aborted ? await this.#load() : undefined;
+        if (refused && !this.#closing.signal.aborted) this.#report(refused);
+      } finally {
+        this.#isPolling = false;
+      }
     });
-    return this.#polling;
+    this.#polling = poll.catch(() => {});
+    return poll;
   }
 
   async #load(): Promise<StorageError | undefined> {

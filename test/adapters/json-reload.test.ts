@@ -42,6 +42,20 @@ describe('the json adapter loads a version', () => {
     expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
   });
 
+  it('after a poll that failed, which is logged', async () => {
+    await writeVersion(instance.path, 1);
+    await instance.adapter.open();
+    const push = instance.changes.push.bind(instance.changes);
+    instance.changes.push = () => {
+      throw new Error('the listener failed');
+    };
+    await writeVersion(instance.path, 2);
+    expect(await eventuallyRejected(instance)).to.equal('the listener failed');
+    instance.changes.push = push;
+    await writeVersion(instance.path, 3);
+    await eventuallyServed(instance, 3);
+  });
+
   it('in short steps, so that other work can run', async () => {
     await byHand(instance.path, 1);
     await instance.adapter.open();
