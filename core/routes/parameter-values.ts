@@ -68,7 +68,7 @@ export const article = ({ type, items }: JsonSchema): string => {
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
 };
 
-/** Error messages omit lists with more allowed values than this. */
+/** Error messages give only examples from lists with more allowed values than this. */
 export const MOST_LISTED = 24;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
@@ -78,13 +78,15 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
     const isList =
       instancePath === '' && sent.includes(',') && sent.split(',').some((each) => values.includes(each.trim()));
     if (isList) return `allows only one value, not the list "${excerpt(sent)}"`;
+    const sameLetters = values.find((value) => value.toLowerCase() === sent.toLowerCase());
     // Any two very short strings are similar, so a suggestion would be arbitrary.
-    const guess = sent.length > 2 ? nearest(sent, values) : undefined;
+    const guess = sameLetters ?? (sent.length > 2 ? nearest(sent, values) : undefined);
     const isListed = values.length <= MOST_LISTED;
     if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;
-    const advice =
-      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; allowed values: ${values.join(', ')}` : '';
-    return `does not allow "${excerpt(sent)}"${advice}`;
+    const allowed = isListed
+      ? `allowed values: ${values.join(', ')}`
+      : `allowed values include ${values.slice(0, 3).join(', ')}`;
+    return `does not allow "${excerpt(sent)}"; ${guess === undefined ? allowed : `did you mean "${guess}"?`}`;
   }
   if (keyword === 'maxLength') return `must have at most ${schema} characters`;
   if (keyword === 'maxItems') return `must have at most ${schema} values`;
