@@ -22,8 +22,8 @@ export interface ErrorPageOptions {
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
 /**
- * The design of the pages in `plugins/pages`. The style is inline, because a request for a separate style sheet might
- * fail too.
+ * The style is inline, because a request for a style sheet might fail too. It repeats a few rules and colours of
+ * `core/pages/shared/`, so that error pages stay small.
  */
 const STYLE = `
 :root {

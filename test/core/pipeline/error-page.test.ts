@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -20,6 +23,14 @@ describe('errors in a browser', () => {
     });
   });
   after(() => service.close());
+
+  it('has the colours of the other pages', async () => {
+    const tokens = await readFile(join(packageRoot, 'core/pages/shared/tokens.css'), 'utf8');
+    const { text } = await get('/nowhere');
+    const colours = [...text.matchAll(/--[\w-]+: light-dark\([^)]*\)/g)].map(([colour]) => colour);
+    expect(colours).to.have.length(4);
+    for (const colour of colours) expect(tokens).to.include(`${colour};`);
+  });
 
   for (const [target, text] of [
     ['/nowhere', 'There is no page at this address.'],
