@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyRecord } from '../core/contracts/keys.js';
-import { formatKeyFile } from '../core/keys/key-file.js';
 import { packageRoot } from '../core/util/package.js';
+import { formatKeyFile } from '../test/support/key-file.js';
 
 export const BASE = '/api/v1';
 

@@ -1,13 +1,6 @@
-import { UsageError } from './options.js';
+import { momentIn, UsageError } from './options.js';
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
-const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
-
-/** Returns NaN for invalid dates. `Date.parse` would accept 30 February. */
-const moment = (text: string): number => {
-  const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
-};
 
 /**
  * @param text a duration such as `15m`, `12h`, `30d` or `2w`, a date (midnight UTC), or a time
@@ -15,7 +8,7 @@ const moment = (text: string): number => {
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
   const [, amount, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
-  const time = amount === undefined ? moment(text) : now + Number(amount) * (MINUTES[unit] ?? 0) * 60_000;
+  const time = amount === undefined ? momentIn(text) : now + Number(amount) * (MINUTES[unit] ?? 0) * 60_000;
   if (Number.isNaN(time)) {
     throw new UsageError(
       `${option}: "${text}" is neither a date nor a duration; write 15m, 12h, 30d, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,

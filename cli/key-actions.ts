@@ -6,7 +6,7 @@ import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { familyOf, holdsKey, isActive, newKey, type Peppers } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { parseExpiry } from './expiry.js';
-import { UsageError } from './options.js';
+import { isCount, UsageError } from './options.js';
 
 export interface NewKey {
   readonly name: string;
@@ -34,7 +34,7 @@ export const listKeys = async (store: KeyStore): Promise<readonly ListedKey[]> =
 };
 
 const parseLimit = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) {
+  if (!isCount(text)) {
     throw new UsageError(`The limit must be a whole number of requests per minute of at least 1, not "${text}".`);
   }
   return Number(text);

@@ -1,16 +1,25 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../core/errors.js';
+import { shellQuoted } from '../core/util/shell-quote.js';
 
 /** Thrown for invalid arguments and options. The exit code is 2. */
 export class UsageError extends OperatorError {}
 
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
+
+/**
+ * Parses a date (midnight UTC), or a time in UTC.
+ * @returns milliseconds since 1970, or NaN for invalid dates. `Date.parse` would accept 30 February
+ */
+export const momentIn = (text: string): number => {
+  const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
+};
+
 const parseTime = (text: string): Date => {
-  const time = new Date(text);
-  // `Date` would read 31 February as 3 March.
-  const isCalendarDay = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text.slice(0, 10));
-  if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || !isCalendarDay)
-    throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
-  return time;
+  const time = text.includes('T') ? momentIn(text) : Number.NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
+  return new Date(time);
 };
 
 export const createdOption = (what: string): Option =>
@@ -24,10 +33,6 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Quotes a word for a shell if necessary. */
-export const quoted = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-
 /** The file that `init` writes by default. It takes effect only if it is named by --config or METRO_CONFIG. */
 export const CONFIG_FILE = 'metro-forecast.json';
 
@@ -38,11 +43,13 @@ const program = (): readonly string[] => [...(LOCAL.test(process.argv[1] ?? '') 
 
 /** Returns a command for the operator to copy. If the configuration is not embedded, the command names its path. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
-  [...program(), ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
+  [...program(), ...(config === undefined ? [] : ['--config', config]), ...words].map(shellQuoted).join(' ');
 
 export const jsonOption = ['--json', 'print JSON for machines'] as const;
 
+export const isCount = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
+
 export const parseCount = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at least 1.');
+  if (!isCount(text)) throw new InvalidArgumentError('It must be a whole number of at least 1.');
   return Number(text);
 };

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageRoot, packageVersion } from '../../core/util/package.js';
+import { shellQuoted } from '../../core/util/shell-quote.js';
 import { makeFolder } from '../../core/util/write-atomic.js';
 import { adapters, keyStores, plugins } from '../../product.js';
-import { quoted, UsageError } from '../options.js';
+import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
@@ -83,7 +84,9 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
 
 /** A clone is installed from its folder, because its version might not be in the registry. */
 const installCommand = (): string =>
-  basename(dirname(packageRoot)) === 'node_modules' ? 'npm install' : `npm install --save-dev ${quoted(packageRoot)}`;
+  basename(dirname(packageRoot)) === 'node_modules'
+    ? 'npm install'
+    : `npm install --save-dev ${shellQuoted(packageRoot)}`;
 
 const WHAT: Readonly<Record<TemplateKind, string>> = {
   plugin: 'a plugin with a collection, endpoints, a small dataset and a test',

@@ -2,17 +2,10 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Environment } from '../config/overrides.js';
+import { shellQuoted } from '../util/shell-quote.js';
 import { linkTarget } from '../util/write-atomic.js';
-import { isObject } from '../validation/json.js';
-import { formatPath, type Path } from '../validation/path.js';
+import { differences, formatPath } from '../validation/path.js';
 import { type Modules, maskedConfig, pathResolver } from './load-modules.js';
-
-const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
-  if (!isObject(value) || !isObject(other)) return value === other ? [] : [path];
-  return Object.entries(value).flatMap(([name, each]) =>
-    differences(each, (other as Record<string, unknown>)[name], [...path, Array.isArray(value) ? Number(name) : name]),
-  );
-};
 
 /** Returns true if the configuration file itself contains a secret. Secrets from environment variables do not count. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
@@ -47,8 +40,6 @@ const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;
 
-const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
-
 const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];
   const file = await linkTarget(path).catch(() => path);
@@ -61,13 +52,13 @@ const loosePermissions = async (path: string, isSecret: boolean): Promise<readon
   if (isWritable || isReadable) {
     const what = [...(isReadable ? ['read'] : []), ...(isWritable ? ['change'] : [])].join(' and ');
     const change = isSecret ? 'g-w,o-rwx' : 'g-w,o-w';
-    sentences.push(`Other users can ${what} ${path} (${octal(found.mode)}): run chmod ${change} ${quoted(file)}`);
+    sentences.push(`Other users can ${what} ${path} (${octal(found.mode)}): run chmod ${change} ${shellQuoted(file)}`);
   }
   const folder = dirname(file);
   const { mode } = await stat(folder);
   if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
     sentences.push(
-      `Other users can replace ${path}, because everyone can write to its folder: run chmod o-w ${quoted(folder)}`,
+      `Other users can replace ${path}, because everyone can write to its folder: run chmod o-w ${shellQuoted(folder)}`,
     );
   }
   return sentences;

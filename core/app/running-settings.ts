@@ -1,10 +1,9 @@
 /** Settings that can change while the service is running. All other settings need a restart. */
-import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
 import type { AuthConfig, Config, TierConfig } from '../config/schema.js';
 import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
-import { isObject } from '../validation/json.js';
+import { differences, formatPath, type Path } from '../validation/path.js';
 
 /**
  * The paths of settings that can change while the service is running. TIER is a placeholder for a tier name. API keys
@@ -18,9 +17,10 @@ export const RELOADED = [
   'auth.tiers.TIER.requestsPerMonth',
 ] as const;
 
-const RELOADABLE = new RegExp(
-  `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
-);
+const PATHS = RELOADED.map((path) => path.split('.'));
+
+const isReloaded = (path: Path): boolean =>
+  PATHS.some((names) => names.length === path.length && names.every((name, i) => name === 'TIER' || name === path[i]));
 
 /** A reload can change the limits of existing tiers. New tiers and changed endpoints need a restart. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
@@ -34,12 +34,7 @@ const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): A
   );
 };
 
-const differences = (before: unknown, after: unknown, path = ''): string[] => {
-  const inside = isObject(before) && isObject(after) && !('use' in after);
-  if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
-  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...names].flatMap((name) => differences(before[name], after[name], path === '' ? name : `${path}.${name}`));
-};
+const isModule = (value: object): boolean => 'use' in value;
 
 export class RunningSettings {
   readonly #started: Config;
@@ -56,8 +51,12 @@ export class RunningSettings {
   }
 
   apply({ config }: LoadedConfig): readonly string[] {
-    const changed = differences(this.#config, config).filter((path) => RELOADABLE.test(path));
-    const afterRestart = differences(this.#started, config).filter((path) => !RELOADABLE.test(path));
+    const changed = differences(this.#config, config, isModule)
+      .filter(isReloaded)
+      .map((path) => formatPath(path));
+    const afterRestart = differences(this.#started, config, isModule)
+      .filter((path) => !isReloaded(path))
+      .map((path) => formatPath(path));
     this.#config = config;
     const tiers = withLimitsOf(this.#started.auth.tiers, config.auth.tiers);
     this.tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);

@@ -112,8 +112,6 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
   yield KEYS_END;
 }
 
-export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
-
 /**
  * Returns the path of a file next to the key file. If the key file is a symbolic link, the file is next to the target
  * of the link.

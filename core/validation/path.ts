@@ -1,4 +1,6 @@
 /** Paths to values in a document, formatted as in `plugins[0].options.path`. */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject } from './json.js';
 
 export type Path = readonly (string | number)[];
 
@@ -23,6 +25,20 @@ export const pointerPath = (pointer: string, root: unknown): Path => {
       value = (value as Record<string | number, unknown> | undefined)?.[segment];
       return segment;
     });
+};
+
+/** @param isWhole returns true for an object that is compared as a whole. Default: no object */
+export const differences = (
+  before: unknown,
+  after: unknown,
+  isWhole: (value: object) => boolean = () => false,
+  path: Path = [],
+): Path[] => {
+  if (!isObject(before) || !isObject(after) || isWhole(after)) return isDeepStrictEqual(before, after) ? [] : [path];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) =>
+    differences(before[name], after[name], isWhole, [...path, Array.isArray(before) ? Number(name) : name]),
+  );
 };
 
 export const valueAt = (root: unknown, path: Path): unknown =>

@@ -42,7 +42,7 @@ describe('permissionWarnings(config)', () => {
   });
 
   const modes: [mode: number, expected: RegExp | undefined][] = [
-    [0o666, /^Other users can read and change .*keys\.json \(mode 0666\): run chmod g-w,o-rwx '.*keys\.json'$/],
+    [0o666, /^Other users can read and change .*keys\.json \(mode 0666\): run chmod g-w,o-rwx .*keys\.json$/],
     [0o644, /^Other users can read .*keys\.json \(mode 0644\)/],
     [0o660, /^Other users can change .*keys\.json \(mode 0660\)/],
     [0o602, /^Other users can change .*keys\.json \(mode 0602\)/],
@@ -68,12 +68,12 @@ describe('permissionWarnings(config)', () => {
     await writeFile(at('real/keys.json'), '{"format":1,"keys":[]}');
     await chmod(at('real/keys.json'), 0o666);
     await symlink('real/keys.json', at('keys.json'));
-    expect((await found()).join()).to.match(/run chmod g-w,o-rwx '.*real\/keys\.json'/);
+    expect((await found()).join()).to.match(/run chmod g-w,o-rwx .*real\/keys\.json/);
   });
 
   it('reports a folder in which any user can replace the files, unless it has the sticky bit', async () => {
     await chmod(folder, 0o777);
-    expect((await found()).join()).to.match(/can replace .*keys\.json, .* run chmod o-w '/);
+    expect((await found()).join()).to.match(/can replace .*keys\.json, .* run chmod o-w /);
     await chmod(folder, 0o1777);
     expect(await found()).to.deep.equal([]);
   });

@@ -12,8 +12,8 @@ import { systemClock } from '../../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../../core/errors.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { createKey } from '../../../core/keys/key.js';
-import { formatKeyFile } from '../../../core/keys/key-file.js';
 import { writeFileAtomic } from '../../../core/util/write-atomic.js';
+import { formatKeyFile } from '../../support/key-file.js';
 import { newRecord } from '../../support/key-record.js';
 import { until } from '../../support/until.js';
 

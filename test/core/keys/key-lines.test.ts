@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
-import { formatKeyFile, parseKeyFile } from '../../../core/keys/key-file.js';
+import { parseKeyFile } from '../../../core/keys/key-file.js';
 import { KeyLines } from '../../../core/keys/key-lines.js';
 import { withChange } from '../../../core/keys/key-table.js';
+import { formatKeyFile } from '../../support/key-file.js';
 import { newRecord } from '../../support/key-record.js';
 
 const pool = Array.from({ length: 12 }, (_, i) =>

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
-import { formatKeyFile } from '../../../core/keys/key-file.js';
 import { packageRoot } from '../../../core/util/package.js';
 import { commandArgs, runNode } from '../../support/command-process.js';
 import { keptLogger } from '../../support/kept-logger.js';
+import { formatKeyFile } from '../../support/key-file.js';
 import { newRecord } from '../../support/key-record.js';
 
 const COUNT = 100_000;
