@@ -5,6 +5,7 @@ import { maskedConfig } from '../../core/app/load-modules.js';
 import { readDeclarations } from '../../core/data/declarations.js';
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
+import { fileErrorReason } from '../../core/util/error-reason.js';
 import { makeFolder } from '../../core/util/write-atomic.js';
 import { isArchive, pack } from '../backup/archive.js';
 import { withStores } from '../backup/with-stores.js';
@@ -15,13 +16,18 @@ import { withProgress } from '../progress.js';
 import { EXIT_CODES } from '../report.js';
 import { interruption } from '../signals.js';
 
+const create = (path: string): Promise<string | undefined> =>
+  makeFolder(path, 0o700).catch((error: unknown) => {
+    throw new OperatorError(`${path} cannot be created: ${fileErrorReason(error)}.`);
+  });
+
 const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
   const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new OperatorError(`${path} is not a directory.`, ['a file must end with .tar, .tar.gz or .tgz']);
   });
   if (found && found.length > 0) throw new OperatorError(`${path} is not empty: name a new directory.`);
-  const created = found ? undefined : await makeFolder(path, 0o700);
+  const created = found ? undefined : await create(path);
   try {
     return await fill(path);
   } catch (error) {
