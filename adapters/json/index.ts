@@ -196,9 +196,7 @@ class JsonAdapter implements StorageAdapter {
     this.#assertOpen();
     this.#timer = setInterval(() => {
       if (this.#isPolling) return;
-      this.#poll().catch((error: unknown) =>
-        this.#context.logger.error({ err: error, path: this.#path }, 'the dataset directory could not be checked'),
-      );
+      this.#poll().catch((err) => this.#context.logger.error({ err }, 'the dataset directory could not be checked'));
     }, this.#pollMs).unref();
   }
 
