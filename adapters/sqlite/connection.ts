@@ -149,7 +149,7 @@ const RETRY_MS = 20;
  * The size of SQLite's cache for changed pages. SQLite also sorts rows in chunks of this size. Sorting would be slower
  * if the chunks did not fit into the CPU caches.
  */
-const CACHE_KIB = 4 * 1024;
+const CACHE_KIB = 2 * 1024;
 
 /** Only the owner can read the file, because it can contain key hashes. */
 const FILE_MODE = 0o600;

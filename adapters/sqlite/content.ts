@@ -23,7 +23,7 @@ const STEP = 1000;
 /** A block of rows ends when its JSON reaches this length, so that long rows need little memory. */
 const MAX_LENGTH = 256 * 1024;
 /** Rows per `INSERT` statement. Inserting several rows per statement needs fewer driver calls. */
-const ROWS = 50;
+const ROWS = 100;
 /** SQLite allows this number of values per statement. */
 const MAX_VALUES = 32_766;
 /** After this many bytes of JSON, a checkpoint moves the pages of the write-ahead log into the database. */

@@ -106,11 +106,13 @@ export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): num
   return 0;
 };
 
-/** Returns four bytes of the key as a number, padded with zeros. */
+export const PREFIX_BYTES = 4;
+
+/** Returns PREFIX_BYTES bytes of the key as a number, padded with zeros. */
 export const keyPrefix = (buffer: Buffer, at: number, from: number): number => {
   const start = at + HEADER_BYTES + from;
   const end = keyEnd(buffer, at);
   let prefix = 0;
-  for (let i = start; i < start + 4; i++) prefix = prefix * 256 + (i < end ? buffer[i]! : 0);
+  for (let i = start; i < start + PREFIX_BYTES; i++) prefix = prefix * 256 + (i < end ? buffer[i]! : 0);
   return prefix;
 };

@@ -72,6 +72,15 @@ describe('sortRows(batches, folder, dialect)', () => {
     ]);
   });
 
+  it('sorts keys that differ only after a million characters, and equal keys of this length', async () => {
+    const keys = ['c', 'b', 'a', 'b'].map((last) => [`${'x'.repeat(1_000_000)}${last}`]);
+    const found = await sorted(
+      keys.map((_, i) => ({ line: i + 1, cells: [i] })),
+      keys,
+    );
+    expect(found.map(({ line }) => line)).to.deep.equal([3, 2, 4, 1]);
+  });
+
   it('merges runs from a temporary file, with rows that are larger than a block and than a run', async () => {
     const keys = mixed(Array.from({ length: 8000 }, (_, i) => [`key ${String(i).padStart(5, '0')}`, i - 4000]));
     const long = (i: number): string => 'é'.repeat(i === 5000 ? 12_000_000 : i % 1000 === 0 ? 400_000 : 4000);
