@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Arena } from '../../../core/data/arena.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 import { compareBy } from '../../../core/data/scalars.js';
+import { orderName } from '../../../core/data/sorted-positions.js';
 import { Sorter } from '../../../core/data/sorter.js';
 
 type Row = Record<'text' | 'number', string | number>;
@@ -13,7 +14,7 @@ function* sort(rows: readonly Row[], fields: readonly (keyof Row)[]): Generator<
   const arena = new Arena();
   sorter.add(jsonRows(rows));
   const positions = yield* sorter.sort(arena);
-  return positions.get([...fields, 'id'].join())!;
+  return positions.get(orderName([...fields, 'id']))!;
 }
 
 const run = (steps: Generator<void, Uint32Array>): { positions: Uint32Array; count: number } => {
