@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameValue, within } from './expect.js';
+import { failsWith, isEmpty, sameValue, within } from './expect.js';
 import { anotherDataset, FIRST_CREATED, FOURTH, FOURTH_CREATED, itemsIn, THIRD, THIRD_CREATED } from './fixture.js';
 import { beginToPublish, changedTo, followMs, type Instance, readsItems, startInstance } from './instance.js';
 import { isExclusive, isUnnoticed, itUnless, type Obstacle, skip, without } from './obstacles.js';
@@ -50,8 +50,9 @@ const startTwo = async (target: AdapterUnderTest, prepare?: (instance: Instance)
 const startHolding = async (target: AdapterUnderTest) => {
   const two = await startTwo(target, ({ adapter }) => adapter.publish!(anotherDataset()));
   const { adapter } = two.other;
+  const calls = [two.instance, two.other].map(({ changes }) => [changes, changes.length] as const);
   const held = [adapter.snapshot(), await adapter.versions?.asOf(new Date(FIRST_CREATED))];
-  return { ...two, held: held.flatMap((snapshot) => snapshot ?? []), since: performance.now() };
+  return { ...two, calls, held: held.flatMap((snapshot) => snapshot ?? []), since: performance.now() };
 };
 
 /**
@@ -111,6 +112,13 @@ export const startIdle = (target: AdapterUnderTest): (() => void) => {
   };
 
   return () => {
+    describe('changed()', () => {
+      itUnless(publishes, 'is not called again while nothing changes', async () => {
+        const { calls } = await afterWhile(holding());
+        for (const [changes, before] of calls) isEmpty(changes.slice(before), 'no further call of changed()');
+      });
+    });
+
     describe('several adapters over the same store', () => {
       itUnless(publishes || isUnnoticed(target), 'notice a change after a while without changes', async function () {
         const { alone, instance, other } = await afterWhile(holding());

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
-import type { Snapshot } from '../../../../core/contracts/storage.js';
+import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Move } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -32,6 +32,16 @@ const polled = new Map<string, { readonly owner: FolderAdapter; readonly all: Se
 
 /** Bugs that show only after a while, or in an adapter that is opened or read for longer. */
 export const lastingBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'calls changed() a second time for its own publications',
+    fails: ['changed() is not called again while nothing changes'],
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        await super.publish(dataset, options);
+        setTimeout(() => !this.closed && this.context.changed(), 600).unref();
+      }
+    },
+  },
   {
     that: 'waits for a pause before it follows',
     fails: ['another adapter over the same store notices activations that follow each other without a pause'],
