@@ -188,22 +188,11 @@ export const slowness = (): number => {
  */
 export const endAfter = (ms: number): number => performance.now() + ms * Math.min(10, slowness());
 
-/** The factor of all time limits. */
-let share = 1;
-const SHORT = 0.25;
-
-/** Shortens all time limits while `work` runs. Use it only for stores that are fast and expected to fail. */
-export const withShortLimits = async <T>(work: () => Promise<T>): Promise<T> => {
-  share = SHORT;
-  try {
-    return await work();
-  } finally {
-    share = 1;
-  }
-};
+/** `factor` applies to all time limits. Fast stores that are expected to fail need less time. */
+export const timeLimits = { factor: 1 };
 
 /** Returns the time limit that applies instead of `ms`, in milliseconds. */
-export const limitOf = (ms: number): number => ms * share;
+export const limitOf = (ms: number): number => ms * timeLimits.factor;
 
 /** Fails if the condition is not true after `ms` milliseconds, or later on a slow machine. */
 export const eventually = async (

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { withShortLimits } from '../../../adapters/conformance/expect.js';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';
 import { runSuite } from './run-suite.js';
+import { withShortLimits } from './with-short-limits.js';
 
 export const itFailsByItsRules = ({ that, fails, ...breakage }: BrokenAdapter): void => {
   it(`fails an adapter that ${that} for the rule that it breaks`, async () => {

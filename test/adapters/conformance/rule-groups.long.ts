@@ -3,10 +3,10 @@
  * the group, which share an adapter with them in some groups. Other tests may fail too.
  */
 import { expect } from 'chai';
-import { withShortLimits } from '../../../adapters/conformance/expect.js';
 import { targetOf } from './breakable.js';
 import { triedOften } from './faults/index.js';
 import { runSuite } from './run-suite.js';
+import { withShortLimits } from './with-short-limits.js';
 
 describe('the groups of tests of the conformance suite', () => {
   for (const { that, fails, ...breakage } of triedOften) {
