@@ -46,7 +46,7 @@ export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { type CollectionSize, IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
-export { type DirectoryManifest, MANIFEST_FILE, publishedAtOf } from './core/data/manifest.js';
+export { type DirectoryManifest, MANIFEST_FILE } from './core/data/manifest.js';
 export { jsonRows } from './core/data/packed-documents.js';
 export * as positions from './core/data/positions.js';
 export * as publishing from './core/data/publishing.js';
@@ -54,7 +54,7 @@ export { compareBy, compareScalars } from './core/data/scalars.js';
 export { type CsvRecord, CsvSplitter } from './core/data/table/csv.js';
 export { checkDataset, DatasetCheck } from './core/data/validate.js';
 export { wordsOf } from './core/data/words.js';
-export { writeDirectory, writePublicationTime } from './core/data/write-directory.js';
+export { writeDirectory } from './core/data/write-directory.js';
 export type { Batches } from './core/data/write-rows.js';
 export {
   KeyStoreError,

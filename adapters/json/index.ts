@@ -19,14 +19,13 @@ import {
   type StorageAdapter,
   StorageError,
   version,
-  writePublicationTime,
 } from 'metro-forecast-api/adapter';
 import { contentIn, type Loaded, load, stampOf } from './load.js';
 import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
 const { directoryAudit, directoryEntries, replaceDirectoryEntries, sumsOf } = audit;
-const { publicationTime } = publishing;
+const { publicationTime, writePublicationTime } = publishing;
 
 const KNOWN_VERSIONS = 1000;
 const POLL_MS = 1000;

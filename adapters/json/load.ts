@@ -11,7 +11,6 @@ import {
   MANIFEST_FILE,
   type Manifest,
   openDirectory,
-  publishedAtOf,
   StorageError,
 } from 'metro-forecast-api/adapter';
 import { assertFits, type DatasetSize, sizeOf } from './memory.js';
@@ -96,7 +95,7 @@ const read = async (
 
   for (const collection of indexed.values()) await collection.sort(pause);
   const content = contentIn(collections, dataset.digests);
-  const publishedAt = publishedAtOf(dataset.manifest);
+  const { publishedAt } = dataset;
   return { manifest: dataset.description, publishedAt, collections: indexed, content, size };
 };
 

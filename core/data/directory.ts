@@ -3,7 +3,7 @@ import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { type DataError, formatDataError } from './data-errors.js';
-import { type CollectionFile, type DirectoryManifest, descriptionOf, readManifest } from './manifest.js';
+import { type CollectionFile, type DirectoryManifest, descriptionOf, publishedAtOf, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
@@ -17,6 +17,10 @@ export class DirectoryDataset implements Dataset {
 
   get description(): Manifest {
     return descriptionOf(this.manifest);
+  }
+
+  get publishedAt(): Date {
+    return publishedAtOf(this.manifest);
   }
 
   readonly fileOf = (collection: string): CollectionFile | undefined =>

@@ -8,6 +8,8 @@ import { nonFinitePath } from '../validation/json.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
+export { writePublicationTime } from './write-directory.js';
+
 type Batches = AsyncIterable<readonly Document[]>;
 
 /**
