@@ -13,6 +13,30 @@ const whole: Document = {
 const { note: _, ...withoutNote } = whole;
 const more = (change: object): Document => ({ ...whole, more: { ...(whole['more'] as object), ...change } });
 
+/** Positions at which only one character differs. Some stores compare only the start, the end or the length of a row. */
+const POSITIONS = [60, 300, 1100, 4200, 9000, 16_500, 19_999];
+const LENGTH = 20_000;
+const texts = (at: number, character: string) => `${'m'.repeat(at)}${character}${'m'.repeat(LENGTH - at - 1)}`;
+
+/** Fields whose JSON text always has the same length. */
+const lateEdits = (): Readonly<Record<string, Document>> => {
+  const list = Array.from({ length: 3000 }, (_, i) => i % 10);
+  const fields = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`field_${100 + i}`, i % 10]));
+  const long = { text: texts(0, 'm'), list, fields, end: 'a' };
+  return {
+    'a long text': long,
+    ...Object.fromEntries(
+      POSITIONS.map((at) => [`another character at ${at} in a long text`, { ...long, text: texts(at, 'n') }]),
+    ),
+    'two characters exchanged in a long text': { ...long, text: `${texts(15_000, 'n').slice(0, -2)}ab` },
+    'the same two characters in the other order': { ...long, text: `${texts(15_000, 'n').slice(0, -2)}ba` },
+    'another value late in a long list': { ...long, list: list.with(2900, 7) },
+    'two values exchanged in a long list': { ...long, list: list.with(2001, 2).with(2002, 1) },
+    'another value in one of many fields': { ...long, fields: { ...fields, field_480: 7 } },
+    'another value in the last field': { ...long, end: 'b' },
+  };
+};
+
 /** Sets of fields to add to a row. Each set differs from the previous set in one small change. */
 export const DETAILS: Readonly<Record<string, Document>> = {
   'more fields': whole,
@@ -37,6 +61,7 @@ export const DETAILS: Readonly<Record<string, Document>> = {
   'text in another normal form': { ...whole, text: 'E\u0301te\u0301' },
   'text with a space at its end': { ...whole, text: 'Été ' },
   'text without accents': { ...whole, text: 'Ete' },
+  ...lateEdits(),
   'no more fields': {},
 };
 

@@ -18,12 +18,31 @@ export const sameDocuments = (
   for (const [i, document] of expected.entries()) sameValue(found[i], document, 'the document as it was published');
 };
 
+/** Reads every document by its key. */
+export const readsKeys = async (
+  snapshot: Snapshot,
+  { name, key }: Collection,
+  documents: readonly Document[],
+): Promise<void> => {
+  for (let start = 0; start < documents.length; start += TOGETHER) {
+    const some = documents.slice(start, start + TOGETHER);
+    const keys = some.map((document) => key.map((field) => document[field] as Scalar));
+    sameList(await Promise.all(keys.map((each) => snapshot.get(name, each))), some, `get() of ${JSON.stringify(keys)}`);
+    if (!snapshot.getJson) continue;
+    const texts = await Promise.all(keys.map((each) => snapshot.getJson!(name, each)));
+    sameList(
+      texts.map((text) => text && JSON.parse(text)),
+      some,
+      `getJson() of ${JSON.stringify(keys)}`,
+    );
+  }
+};
+
 export const readsEvery = async (
   snapshot: Snapshot,
   collection: Collection,
   documents: readonly Document[],
 ): Promise<void> => {
-  const { length } = documents;
   for (const order of ordersOf(collection)) {
     const query = { order };
     const expected = answerOf(documents, query);
@@ -31,10 +50,5 @@ export const readsEvery = async (
     if (!snapshot.findJson) continue;
     sameDocuments(collection, await findJson(snapshot, collection, query), expected, query);
   }
-  for (let start = 0; start < length; start += TOGETHER) {
-    const some = documents.slice(start, start + TOGETHER);
-    const keys = some.map((document) => collection.key.map((field) => document[field] as Scalar));
-    const found = await Promise.all(keys.map((key) => snapshot.get(collection.name, key)));
-    sameList(found, some, `get() of ${JSON.stringify(keys)}`);
-  }
+  await readsKeys(snapshot, collection, documents);
 };

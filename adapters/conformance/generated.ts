@@ -10,6 +10,7 @@ import { inBatches } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { manifestOf } from './manifest.js';
 import { cannotChange, itUnless } from './obstacles.js';
+import { ENDINGS, PREFIXES } from './prefixes.js';
 import { type Check, fc, holds, WITHOUT_FAST_CHECK } from './property.js';
 import { findQueryOf, type Seeds, seedsOf } from './random-queries.js';
 import { answerOf } from './reference.js';
@@ -72,6 +73,7 @@ const datasetAnd = (check: Check) => {
     constantFrom(...words.slice(0, 60)),
     string({ unit: constantFrom(...CHARACTERS), maxLength: 5 }),
     string({ unit: anyCharacter, maxLength: 3 }),
+    check.tuple(constantFrom(...PREFIXES.slice(0, 20)), constantFrom(...ENDINGS)).map((parts) => parts.join('')),
   );
   const number = oneof(constantFrom(...numbers), double({ noNaN: true, noDefaultInfinity: true }), integer());
   const document = check.record(

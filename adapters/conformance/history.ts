@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { audit, type History } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, isEmpty, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue } from './expect.js';
 import {
   anotherDataset,
   datasetOf,
@@ -16,8 +16,18 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasItems, hasVersion, type Instance, listOf, publishTwo, versionAsOf, withSnapshot } from './instance.js';
-import { type Obstacle, skip, standsAlone, without } from './obstacles.js';
+import {
+  followMs,
+  hasItems,
+  hasVersion,
+  type Instance,
+  listOf,
+  publishTwo,
+  versionAsOf,
+  versionIfAny,
+  withSnapshot,
+} from './instance.js';
+import { isExclusive, isUnnoticed, type Obstacle, skip, standsAlone, without } from './obstacles.js';
 import { testsOver } from './tests-over.js';
 
 const { chain, dataAuditEntry, endOf, undoing } = audit;
@@ -122,12 +132,23 @@ export const describeHistory = (target: AdapterUnderTest): void => {
       async (instance, history) => {
         const { adapter } = instance;
         await publishTwo(instance);
+        const other = isExclusive(target) ? undefined : await instance.another();
         await history.clear();
+        await failsWith('unavailable', () => adapter.snapshot());
+        if (other) {
+          const empty = await instance.make();
+          await empty.adapter.open().catch(() => {});
+          await failsWith('unavailable', () => empty.adapter.snapshot());
+        }
         sameValue(await history.read(), { moves: [], audit: [] }, 'read() to return nothing after clear()');
         isEmpty((await adapter.audit?.list()) ?? [], 'the audit to be empty');
         isEmpty((await adapter.versions?.list()) ?? [], 'list() to return no versions');
         const dataset = datasetOf(SECOND, FIRST_CREATED, { ...rows, items: itemsOf('after clear') });
         await adapter.publish!(dataset);
+        if (other && !isUnnoticed(target)) {
+          await eventually('the other adapter follows', () => versionIfAny(other.adapter) === SECOND, followMs(target));
+          await hasItems(other, itemsOf('after clear'));
+        }
         const opened = standsAlone(target) ? instance : await instance.another();
         hasVersion(opened, SECOND);
         await hasItems(opened, itemsOf('after clear'));

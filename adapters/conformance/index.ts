@@ -29,6 +29,7 @@ import { describeAborting } from './aborting.js';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
+import { describeClosedChanges } from './closed-changes.js';
 import { describeCrashes } from './crashes.js';
 import { slowness } from './expect.js';
 import { describeFind, describeFindAll } from './find.js';
@@ -167,6 +168,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeInstances(target);
     describeUnnoticed(target);
     describeInterrupted(target);
+    describeClosedChanges(target);
     describeRepair(target);
     describeIntegrity(target);
     describeRacing(target);

@@ -1,6 +1,7 @@
 /** Documents that contain every character, special text in every place, and numbers of every size. */
 import type { Collection, Document } from 'metro-forecast-api/adapter';
 import { orNull } from './fixture.js';
+import { prefixed } from './prefixes.js';
 import { FORMATS, filled, numberOfBits, Random } from './random-values.js';
 import { TOKENS } from './tokens.js';
 
@@ -112,6 +113,7 @@ export const letterDocuments = (): readonly Document[] => {
       all: block.join(''),
       names: namesFrom(block),
     })),
+    ...prefixed.map((text, i) => ({ text, size: i % 2, title: prefixed[(i * 7) % prefixed.length] })),
     ...singles.map((each, i) => ({ text: each, size: i, title: each + each })),
     ...Array.from({ length: POWER_DOCUMENTS }, (_, part) => ({
       text: 'powers',

@@ -105,6 +105,39 @@ export const describePruning = (target: AdapterUnderTest): void => {
       });
     }
 
+    test('prune() keeps a version until its last snapshot is released, even if others are released twice', async (instance) => {
+      const { adapter } = instance;
+      const created = (day: number) => new Date(Date.UTC(2025, 0, day)).toISOString();
+      for (const [i, kinds] of ['ss', 'aa', 'sss', 'aaa', 'sas', 'asa', 'ssas', 'aasa'].entries()) {
+        const version = `held-${i}`;
+        await adapter.publish!(anotherDataset(version, created(2 * i + 1)));
+        const take = async (kind: string) =>
+          kind === 's' ? adapter.snapshot() : (await adapter.versions!.asOf(new Date(created(2 * i + 1))))!;
+        const all: { readonly snapshot: Snapshot }[] = [];
+        for (const kind of kinds) all.push({ snapshot: await take(kind) });
+        let left: typeof all = all;
+        const release = (holder: (typeof all)[number]) => {
+          left = left.filter((each) => each !== holder);
+          // Releases all the others again, too.
+          for (const each of all) if (!left.includes(each)) each.snapshot.release();
+        };
+        // Half of the versions lose a snapshot while they are current.
+        if (i % 2) release(all[1]!);
+        await adapter.publish!(anotherDataset(`after-${i}`, created(2 * i + 2)));
+        for (const holder of left) {
+          const what = `prune(1) to keep a version with ${left.length} of ${kinds.length} snapshots (${kinds})`;
+          sameValue((await adapter.versions!.prune(1)).includes(version), false, what);
+          await readsItems(left.at(-1)!.snapshot, itemsOf(version));
+          release(holder);
+        }
+        sameValue(
+          (await adapter.versions!.prune(1)).includes(version),
+          true,
+          'prune(1) to delete it after the last release',
+        );
+      }
+    });
+
     testOfThree('prune(0) also deletes the newest version if it is not current', async (instance) => {
       await instance.adapter.versions!.activate(FIRST);
       const deleted = [...(await instance.adapter.versions!.prune(0))].sort();

@@ -9,6 +9,9 @@ const DOCUMENTS = 350;
 /** Maximum size of a document's key and of its order fields, in bytes. */
 const KEY_BYTES = 2000;
 
+/** Fields of `wide` with the values that its keys, orders and sums need. */
+const KEPT = ['area', 'code', 'part', 'kind', 'level', 'share', 'flag', 'rank'];
+
 /** Names of collections differ only in the last of 70 characters. */
 const LONG_NAME = `long_${'x'.repeat(64)}`;
 
@@ -109,6 +112,22 @@ const documentFrom = (random: Random): Document => {
   return { ...(random.oneIn(3) && objectFrom(random, 1)), ...Object.fromEntries(present) };
 };
 
+/**
+ * Returns a document of the same length that differs only at the end of its last field or of a random field, or the
+ * same document. Does not change the fields in `kept`.
+ */
+const withLateEdit = (random: Random, document: Document, kept: readonly string[]): Document => {
+  const names = Object.keys(document).filter((name) => !kept.includes(name));
+  const name = random.oneIn(2) ? names.at(-1) : random.pick(names);
+  const value = name === undefined ? undefined : document[name];
+  if (typeof value === 'string') return { ...document, [name!]: value.replace(/[b-y0-8](?=[^b-y0-8]*$)/, nextLetter) };
+  if (Array.isArray(value) && value.length > 1)
+    return { ...document, [name!]: [...value.slice(0, -2), value.at(-1), value.at(-2)] };
+  if (typeof value === 'boolean') return { ...document, [name!]: value ? null : value };
+  return document;
+};
+const nextLetter = (letter: string): string => String.fromCharCode(letter.charCodeAt(0) + 1);
+
 /** Returns one document per key. Omits documents that exceed the limits of the adapter. */
 const inKeyOrder = (collection: Collection, documents: readonly Document[]): readonly Document[] => {
   const byKey = new Map(documents.map((each) => [JSON.stringify(collection.key.map((field) => each[field])), each]));
@@ -124,6 +143,7 @@ export const randomVersions = (): readonly [Rows, Rows] => {
   const others = firsts.map((each) => (random.oneIn(3) ? documentFrom(random) : each));
   const laters = firsts
     .filter(() => !random.oneIn(9))
+    .map((each) => (random.oneIn(4) ? withLateEdit(random, each, KEPT) : each))
     .map((each) => (random.oneIn(2) ? { ...documentFrom(random), area: each['area'], code: each['code'] } : each));
   const rowsOf = (
     some: readonly Document[],
@@ -139,13 +159,9 @@ export const randomVersions = (): readonly [Rows, Rows] => {
     [wider.name]: inKeyOrder(wider, more),
   });
   const texts = inKeyOrder(letters, letterDocuments());
-  return [
-    rowsOf(firsts, others.slice(0, 220), texts, [0, SOME]),
-    rowsOf(
-      laters,
-      others,
-      texts.filter(() => !random.oneIn(4)),
-      [1, PLENTY],
-    ),
-  ];
+  const isLarge = ({ text }: Document) => text === 'many fields' || text === 'many values';
+  const laterTexts = texts
+    .filter((each) => isLarge(each) || !random.oneIn(4))
+    .map((each) => withLateEdit(random, each, ['text', 'size', ...(isLarge(each) ? ['title'] : [])]));
+  return [rowsOf(firsts, others.slice(0, 220), texts, [0, SOME]), rowsOf(laters, others, laterTexts, [1, PLENTY])];
 };

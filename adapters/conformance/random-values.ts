@@ -2,6 +2,7 @@
  * Makes random values that stores often confuse: similar strings, numbers near each other, and strings in many formats.
  */
 import type { Document, Scalar } from 'metro-forecast-api/adapter';
+import { ENDINGS, PREFIXES } from './prefixes.js';
 import { absentNumbers, absentWords, numbers, words } from './tricky-values.js';
 
 /** Returns the same sequence of choices for the same seed (mulberry32). */
@@ -71,6 +72,7 @@ export const filled = (random: Random, format: string): string =>
 export const textFrom = (random: Random): string => {
   if (random.oneIn(3)) return random.pick(words);
   if (random.oneIn(3)) return filled(random, random.pick(FORMATS));
+  if (random.oneIn(4)) return random.pick(PREFIXES) + random.pick(ENDINGS);
   return random.pick(BASES) + random.pick(ENDS);
 };
 

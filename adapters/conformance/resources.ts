@@ -29,6 +29,9 @@ const CALLS = 20;
 /** Time limit in milliseconds. On a slow store, a test makes fewer calls. */
 const MANY_MS = 30_000;
 const CLOSE_MS = 10_000;
+const OUTAGES = 2;
+/** Maximum time until an adapter notices that an outage has begun or ended, in milliseconds. */
+const OUTAGE_MS = 20_000;
 
 /** Counts the open resources of this process by kind. Files are counted only on Linux. */
 const openResources = async (): Promise<Record<string, number>> => ({
@@ -197,12 +200,22 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       },
     );
 
-    testsOfOutages(target)('is called without a message when the backend is reachable again', async (instance) => {
-      await target.breakBackend!(instance.adapter);
-      await instance.adapter.ping().catch(() => {});
-      await target.repairBackend!(instance.adapter);
-      await eventually('the problem is resolved', () => instance.problems.at(-1) === undefined, 20_000);
-    });
+    testsOfOutages(target)(
+      'is called with a message during an outage, and without one afterwards, even if nothing was published',
+      async ({ adapter, problems }) => {
+        const isResolved = () => problems.at(-1) === undefined;
+        for (let outage = 0; outage < OUTAGES; outage++) {
+          await target.breakBackend!(adapter);
+          const isReported = async () => {
+            await adapter.ping().catch(() => {});
+            return !isResolved();
+          };
+          await eventually('a problem is reported', isReported, OUTAGE_MS);
+          await target.repairBackend!(adapter);
+          await eventually('the problem is resolved', isResolved, OUTAGE_MS);
+        }
+      },
+    );
   });
 
   describe('a process', () => {

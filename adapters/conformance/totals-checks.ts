@@ -1,4 +1,5 @@
 /** Compares the groups of an adapter with the reference. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
 import { sameList, sameValue } from './expect.js';
 import { inOrder, withSumsOf } from './reference.js';
@@ -34,4 +35,30 @@ export const limitsGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 
     const expected = [...new Set(groups.map(({ values }) => byValues.get(JSON.stringify(values))))];
     sameList(withSumsOf(expected, groups), expected, `${limit} of the groups of ${JSON.stringify(query)}`);
   }
+};
+
+/**
+ * Reads totals, and asserts that each pause of their timeout has ended when they resolve. Many calls at the same time
+ * have to wait for each other. Of four calls, one passes no function, and one is aborted.
+ */
+export const resumesEveryWait = async (snapshot: Snapshot, i: number): Promise<void> => {
+  const query = { where: [], by: ['town', 'level'], of: 'share', limit: MANY };
+  if (i % 4 === 1) return void (await snapshot.totals!('notes', query));
+  const controller = new AbortController();
+  const pauses: boolean[] = [];
+  const onWait = () => {
+    const at = pauses.push(true) - 1;
+    return () => {
+      pauses[at] = false;
+    };
+  };
+  const reading = snapshot.totals!('notes', query, controller.signal, onWait);
+  if (i % 4 === 3) setImmediate(() => controller.abort());
+  const [{ status }] = await Promise.allSettled([reading]);
+  const paused = pauses.filter(Boolean).length;
+  const { length } = pauses;
+  if (status === 'rejected') return sameValue(controller.signal.aborted, true, 'totals() to reject only if aborted');
+  sameValue(paused, 0, 'each function that onWait() has returned to this caller to be called before totals() resolves');
+  await nextTurn();
+  sameValue(pauses.length, length, 'onWait() not to be called after totals() has resolved');
 };

@@ -1,6 +1,7 @@
 /** Documents and queries for the tests of totals and words. */
 import type { Collection, Condition, Document, Group, Query, Scalar, TotalsQuery } from 'metro-forecast-api/adapter';
 import { orNull } from './fixture.js';
+import { LIST_LENGTHS } from './random-queries.js';
 import { searchedFor, totalsIn, wordsIn } from './reference.js';
 
 export const notes: Collection = {
@@ -160,6 +161,21 @@ export const everyCondition = (): readonly Condition[] =>
       }),
     ];
   });
+
+/**
+ * Returns lists of each length, for fields with strings and numbers. The first, the last and some other values of each
+ * list occur in documents. Some values are repeated.
+ */
+export const longLists = (): readonly Condition[] =>
+  LIST_LENGTHS.flatMap((length) =>
+    (['id', 'town', 'share', 'level'] as const).map((field, at): Condition => {
+      const found = distinct(field).slice(length % 7) as Scalar[];
+      const absent = (i: number) => (field === 'town' ? `nowhere ${i}` : 1e6 + i + at);
+      const isFound = (i: number) => i === 0 || i === length - 1 || i % 53 === 7;
+      const value = Array.from({ length }, (_, i) => (isFound(i) ? found[(i * 3) % found.length]! : absent(i)));
+      return { field, operator: 'in', value };
+    }),
+  );
 
 /** Returns every word of the documents, and the start and the end of each word. */
 export const everyWord = (): readonly (readonly string[])[] => {

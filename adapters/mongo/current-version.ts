@@ -72,6 +72,12 @@ export class CurrentVersion {
     return this.#poller.poll();
   }
 
+  /** Stops serving the current version, because it was deleted. The next poll serves a new version. */
+  forget(): void {
+    if (this.#served) this.#locks.removeReader(this.#served.locked);
+    this.#served = undefined;
+  }
+
   async stop(): Promise<void> {
     this.#watch?.stop();
     await this.#poller.stop();

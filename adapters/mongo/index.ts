@@ -46,7 +46,8 @@ class MongoAdapter implements StorageAdapter {
       withOwnConnection: (work) => this.#withOwnConnection(work),
     };
     this.audit = mongoDataAudit(options.batchSize, access);
-    this.history = mongoHistory(access);
+    const history = mongoHistory(access);
+    this.history = { ...history, clear: () => history.clear().then(() => this.#current.forget()) };
     const connection = new Connection(options, (ms) => context.timed?.(ms));
     const catalog = new Catalog(connection);
     const locks = new LockedVersions(connection, catalog, context, options.holdMs);

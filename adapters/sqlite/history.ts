@@ -3,9 +3,13 @@ import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addActivation, readCatalog } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 
-/** @param withConnection resolves with undefined if there is no database */
+/**
+ * @param withConnection resolves with undefined if there is no database
+ * @param cleared stops serving the current version, because it was deleted
+ */
 export const sqliteHistory = (
   withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T | undefined>,
+  cleared: () => void,
 ): History => ({
   read: async () =>
     (await withConnection((connection) =>
@@ -27,6 +31,7 @@ export const sqliteHistory = (
         await replaceEntries(connection, DATA_AUDIT, []);
       }),
     );
+    cleared();
   },
 
   write: async ({ versions, moves, audit }) => {

@@ -20,7 +20,7 @@ import { sqliteDataAudit } from './audit.js';
 import { type Activation, hasVersion, openStore, readActivationAt, readCatalogNow, readCurrent } from './catalog.js';
 import { type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
-import { isBusy } from './problems.js';
+import { isBusy, NO_DATASET, UNSUITABLE } from './problems.js';
 import { type ImportedDataset, publish, type ToPublish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
@@ -38,9 +38,6 @@ interface Served {
   readonly reader: Reader;
   readonly activation: Activation;
 }
-
-const NO_DATASET = 'There is no dataset yet.';
-const UNSUITABLE = 'A new version was published for another configuration and is not served.';
 
 const isSame = (a: Activation | undefined, b: Activation): boolean =>
   a?.versionId === b.versionId && +a.activatedAt === +b.activatedAt;
@@ -76,7 +73,9 @@ export class SqliteAdapter implements StorageAdapter {
     this.audit = sqliteDataAudit(withConnection);
     const ifConnected = async <T>(work: (connection: ThreadedConnection) => Promise<T>) =>
       this.#ensureConnected() ? withConnection(work) : undefined;
-    this.history = sqliteHistory(ifConnected);
+    this.history = sqliteHistory(ifConnected, () => {
+      this.#served = undefined;
+    });
     const stored = sqliteVersions({
       clock: context.clock,
       withConnection: ifConnected,

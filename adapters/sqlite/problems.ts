@@ -11,6 +11,9 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
+export const NO_DATASET = 'There is no dataset yet.';
+export const UNSUITABLE = 'A new version was published for another configuration and is not served.';
+
 /** If a database cannot be opened, the driver reports the SQLite result code only in the message. */
 export const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };

@@ -15,14 +15,18 @@ import { createSqlite, type Dialect } from './sqlite-adapter.js';
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
+const contexts = new WeakMap<StorageAdapter, AdapterContext>();
 const folders = new WeakMap<StorageAdapter, string>();
 
-const breakable = (inner: StorageAdapter, { versions }: Capabilities): StorageAdapter => {
+const breakable = (inner: StorageAdapter, { versions }: Capabilities, context: AdapterContext): StorageAdapter => {
   const outer: StorageAdapter = {
     open: () => inner.open(),
     close: () => inner.close(),
     async ping(signal) {
-      if (gone.has(outer)) throw new StorageError('unavailable', 'The backend is unreachable.');
+      if (gone.has(outer)) {
+        context.problem('The backend is unreachable.');
+        throw new StorageError('unavailable', 'The backend is unreachable.');
+      }
       await inner.ping(signal);
     },
     snapshot: () => inner.snapshot(),
@@ -78,7 +82,8 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
   const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
-    const adapter = breakable(innerOf(breakage, changed), capabilitiesOf(breakage));
+    const adapter = breakable(innerOf(breakage, changed), capabilitiesOf(breakage), changed);
+    contexts.set(adapter, changed);
     folders.set(adapter, given.resolvePath(DATASET));
     return Object.assign(adapter, fault?.({ ...adapter }, given));
   };
@@ -100,6 +105,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
     },
     async repairBackend(adapter) {
       gone.delete(adapter);
+      contexts.get(adapter)?.problem();
     },
   };
 };
