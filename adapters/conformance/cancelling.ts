@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Document, type Query, type Snapshot, StorageError, type TotalsQuery } from 'metro-forecast-api/adapter';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
 import { find, findJson, parseRow, restOf } from './find-rows.js';
@@ -231,20 +232,36 @@ export const describeCancelling = (instance: () => Instance): void => {
 
     for (const [what, call] of [
       ['get()', (signal: AbortSignal) => withSnapshot(instance(), (each) => each.get('items', ['i01'], signal))],
+      [
+        'getJson()',
+        (signal: AbortSignal) => withSnapshot(instance(), async (each) => each.getJson?.('items', ['i01'], signal)),
+      ],
       ['ping()', (signal: AbortSignal) => instance().adapter.ping(signal)],
     ] as const) {
       it(`aborted during ${what} ends the call immediately`, async () => {
         let fastest = Infinity;
-        // On a busy machine, a call can settle late, so only the fastest of five calls counts.
-        for (let i = 0; i < 5 && fastest > PROMPT_MS; i++) {
+        let isLate = true;
+        // On a busy machine, a call can settle late, so only the best of five calls counts.
+        for (let i = 0; i < 5 && (fastest > PROMPT_MS || isLate); i++) {
           const controller = new AbortController();
           const pending = Promise.allSettled([call(controller.signal)]);
+          let isSettled = false;
+          void pending.then(() => {
+            isSettled = true;
+          });
+          // Some of the calls are aborted while the adapter waits for its backend.
+          for (let turn = 0; turn < i % 2; turn++) await nextTurn();
           const start = performance.now();
           controller.abort();
+          for (let turn = 0; turn < 2; turn++) await nextTurn();
+          const isPending = !isSettled;
           const [settled] = await pending;
           if (settled.status === 'rejected') await failsWith('aborted', () => Promise.reject(settled.reason));
+          else if (isPending) continue;
+          isLate = false;
           fastest = Math.min(fastest, performance.now() - start);
         }
+        assert(!isLate, `expected ${what} to reject, instead of waiting for its result after the signal was aborted`);
         assert(fastest <= PROMPT_MS, `expected ${what} to settle within ${PROMPT_MS} ms, it took ${fastest} ms`);
       });
     }
