@@ -1,11 +1,36 @@
 /** Tests how adapters report an invalid dataset, and that `publish()` replaces it. */
+import type { Dataset } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameValue } from './expect.js';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { anotherDataset, itemsOf, rows, SECOND, SECOND_CREATED, THIRD, THIRD_CREATED } from './fixture.js';
 import { changedTo, followMs, hasItems } from './instance.js';
 import { serves } from './instances.js';
 import { isExclusive, isUnnoticed, standsAlone, withoutDamage } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
+
+interface Failure {
+  /** The collection whose rows end too early. Undefined if the signal is aborted before the call. */
+  readonly at?: string;
+  readonly aborts: boolean;
+}
+
+const FAILURES: readonly Failure[] = [
+  { aborts: true },
+  ...['items', 'crowd'].flatMap((at) => [true, false].map((aborts) => ({ at, aborts }))),
+];
+
+const failing = ({ at, aborts }: Failure): { readonly dataset: Dataset; readonly signal: AbortSignal } => {
+  const controller = new AbortController();
+  if (at === undefined) controller.abort();
+  const whole = anotherDataset();
+  const read = async function* (name: string) {
+    yield* whole.read(name);
+    if (name !== at) return;
+    if (!aborts) throw new Error('the file ends too early');
+    controller.abort();
+  };
+  return { dataset: { ...whole, read }, signal: controller.signal };
+};
 
 export const describeRepair = (target: AdapterUnderTest): void => {
   const test = testsOverStore(target);
@@ -28,6 +53,39 @@ export const describeRepair = (target: AdapterUnderTest): void => {
         await serves(other, SECOND, SECOND_CREATED);
         await other.adapter.close();
         await serves(await instance.another(), SECOND, SECOND_CREATED);
+      },
+    );
+
+    test(
+      obstacle || standsAlone(target),
+      'is unchanged after publications that fail, and onRepair() is called only for the one that replaces it',
+      async (instance) => {
+        const isShared = !target.capabilities.exclusive;
+        if (!isShared) await instance.adapter.close();
+        await target.damage!(instance.adapter);
+        const { adapter } = await instance.make();
+        await failsWith('invalid_dataset', () => adapter.open());
+        const reasons: string[] = [];
+        const onRepair = (reason: string) => void reasons.push(reason);
+        for (const failure of FAILURES) {
+          const { dataset, signal } = failing(failure);
+          await failsWith(failure.aborts ? 'aborted' : 'invalid_dataset', () =>
+            adapter.publish!(dataset, { signal, onRepair }),
+          );
+          sameList(reasons, [], 'onRepair() not to be called, since nothing was replaced');
+          await failsWith('unavailable', () => adapter.snapshot());
+          const next = isShared ? (await instance.make()).adapter : adapter;
+          await failsWith('invalid_dataset', () => next.open());
+          if (isShared) await next.close();
+        }
+        for (const [version, created] of [
+          [SECOND, SECOND_CREATED],
+          [THIRD, THIRD_CREATED],
+        ] as const) {
+          await adapter.publish!(anotherDataset(version, created), { onRepair });
+          sameValue(reasons.length, 1, 'onRepair() to be called once');
+          await serves({ adapter }, version, created);
+        }
       },
     );
 

@@ -28,6 +28,7 @@ import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
 import { moveBugs } from './moves.js';
 import { overlappingBugs } from './overlapping.js';
+import { partlyBugs } from './partly.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
@@ -85,6 +86,7 @@ export const classes = {
   waiting: waitingBugs,
   queues: queueBugs,
   remaining: remainingBugs,
+  partly: partlyBugs,
   defaults: defaultBugs,
   details: detailBugs,
   sameSize: sameSizeBugs,
