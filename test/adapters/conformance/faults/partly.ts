@@ -13,6 +13,7 @@ import { compareScalars } from '../../../../core/data/scalars.js';
 import { inSnapshot } from '../breakable.js';
 import { type Content, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
+import { totalsOf } from './totals.js';
 
 const EVERY = 'random reads return every document of each version as it was published';
 const SIMILAR = 'versions with similar or equal rows are each published whole';
@@ -71,13 +72,13 @@ export const partlyBugs: readonly BrokenAdapter[] = [
     that: 'uses only the whole hundreds of a long list',
     fails: [`${TOTALS} applies in to lists of any length, and counts a document once`],
     fault: inSnapshot((snapshot) => ({
-      totals(collection, query, ...given) {
+      totals(collection, query, signal) {
         const where = query.where.map((condition) => {
           const { value } = condition;
           if (!Array.isArray(value) || value.length <= 100) return condition;
           return { ...condition, value: value.slice(0, value.length - (value.length % 100)) } as Condition;
         });
-        return snapshot.totals!(collection, { ...query, where }, ...given);
+        return totalsOf(snapshot, collection, { ...query, where }, signal);
       },
     })),
   },
