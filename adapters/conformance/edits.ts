@@ -1,6 +1,6 @@
 /** Small changes of a row, to catch adapters that publish by comparing a dataset with the previous version. */
 import type { Document } from 'metro-forecast-api/adapter';
-import type { Rows } from './fixture.js';
+import { isWithin, items as itemsCollection, type Rows } from './fixture.js';
 
 const whole: Document = {
   ratio: 0.1,
@@ -65,14 +65,15 @@ export const DETAILS: Readonly<Record<string, Document>> = {
   'no more fields': {},
 };
 
-/** Returns the rows with additional fields in the item at the position `at`. */
+/** Returns the rows with additional fields in the item at the position `at`, unless they exceed the adapter's limits. */
 export const detailed = (content: Rows, details: Document, at: number): Rows => {
   const items = content['items'] ?? [];
   if (items.length === 0) return content;
   const edited = items.map((item, i) => {
     if (i !== at % items.length) return item;
     const { id, grade, rank, label } = item;
-    return { id, grade, rank, label, ...details };
+    const edited = { id, grade, rank, label, ...details };
+    return isWithin(itemsCollection, edited) ? edited : item;
   });
   return { ...content, items: edited };
 };

@@ -172,7 +172,9 @@ export const longLists = (): readonly Condition[] =>
       const found = distinct(field) as Scalar[];
       const absent = (i: number) => (field === 'town' ? `nowhere ${i}` : 1e6 + i + at);
       const isFound = (i: number) => i === 0 || i === length - 1 || i % 53 === 7;
-      const value = Array.from({ length }, (_, i) => (isFound(i) ? found[(length + i * 3) % found.length]! : absent(i)));
+      const value = Array.from({ length }, (_, i) =>
+        isFound(i) ? found[(length + i * 3) % found.length]! : absent(i),
+      );
       return { field, operator: 'in', value };
     }),
   );
