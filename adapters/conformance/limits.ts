@@ -1,6 +1,7 @@
 /** Tests values that some stores cannot represent. They must either be stored unchanged or rejected. */
-import type { Document } from 'metro-forecast-api/adapter';
+import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { readsEvery } from './every-row.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
 import {
@@ -19,6 +20,7 @@ import { hasVersion, type Instance, startInstance, withSnapshot } from './instan
 import { itUnless, without } from './obstacles.js';
 import { answerOf, ordersOf } from './reference.js';
 
+const FIFTH_CREATED = '2024-05-01T00:00:00Z';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 /** Of a longer list, only the first and the last document are read by their keys. */
@@ -49,13 +51,38 @@ const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>
 const spotsOf = (bytes: number): readonly Document[] =>
   [1, 2].map((id) => ({ id, size: -id, name: `${'n'.repeat(bytes - 17)}${id}` }));
 
+/** A collection whose keys have a string and two numbers. */
+const parts: Collection = {
+  ...words,
+  name: 'parts',
+  key: ['word', 'units', 'ratio'],
+  orders: [['ratio', 'units', 'word']],
+  schema: {
+    type: 'object',
+    properties: { word: { type: 'string' }, units: { type: 'integer' }, ratio: { type: 'number' } },
+    required: ['word', 'units', 'ratio'],
+  },
+};
+
+/** Returns documents whose keys have `bytes` bytes. The text of each number has more than 8 characters. */
+const partsOf = (bytes: number): readonly Document[] =>
+  ['a', 'b']
+    .flatMap((end) =>
+      [-2e-300 / 3, -1e-300 / 3].map((ratio) => ({
+        word: `${'k'.repeat(bytes - 17)}${end}`,
+        units: Number.MIN_SAFE_INTEGER,
+        ratio,
+      })),
+    )
+    .toSorted(compareBy(parts.key));
+
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },
 ];
 
 export const describeLimits = (target: AdapterUnderTest): void => {
-  const named = new Map([words, spots].map((collection) => [collection.name, collection]));
+  const named = new Map([words, spots, parts].map((collection) => [collection.name, collection]));
 
   /** Asserts that the adapter either stores all documents, or rejects the publication and changes nothing. */
   const isWholeOrRejected = async (instance: Instance, content: Rows): Promise<void> => {
@@ -127,6 +154,9 @@ export const describeLimits = (target: AdapterUnderTest): void => {
         const long = spotsOf(keyBytes);
         await instance.adapter.publish!(datasetOf('spots', FOURTH_CREATED, { spots: long }));
         await isSorted(instance, long);
+        const longParts = partsOf(keyBytes);
+        await instance.adapter.publish!(datasetOf('parts', FIFTH_CREATED, { parts: longParts }));
+        await withSnapshot(instance, (snapshot) => readsEvery(snapshot, parts, longParts));
       } finally {
         await instance.stop();
       }
