@@ -28,6 +28,11 @@ const COMPARED = 4;
 /** The service runs at most two expensive queries of one caller at the same time. */
 const QUESTION_CONNECTIONS = 2;
 
+const PEER_NOTES: Readonly<Record<string, string>> = {
+  Datasette: `Datasette receives the same questions as SQL, on the file of ${PEER}. It checks no keys.`,
+  ROAPI: 'ROAPI receives the same questions as SQL. It checks no keys, has no index, and searches with LIKE.',
+};
+
 interface Entrant extends RunningEntrant {
   readonly ask: (path: string) => Message;
 }
@@ -188,6 +193,8 @@ export const measureRows = async (bench: Bench): Promise<SectionReport> => {
     const tables: Table[] = [];
     for (const rows of SIZES[mode]) tables.push(...(await measure(bench, rows, mongo)));
     if (large) tables.push(...(await measure(bench, LARGE, undefined)));
+    const columns = tables.flatMap((table) => table.columns);
+    const isMeasured = (name: string) => columns.some((column) => column.startsWith(name));
     return {
       tables,
       notes: [
@@ -195,8 +202,7 @@ export const measureRows = async (bench: Bench): Promise<SectionReport> => {
         `${PEER} is what an engineer would write for one table: Fastify 5, libsql (the interface of better-sqlite3) with ` +
           'prepared statements over a memory-mapped file, an FTS5 table, hashed bearer keys, limits per minute in ' +
           'memory, schema validation, ETags, a streamed export, and one log line per request, written by pino.',
-        'Datasette and ROAPI receive the same questions as SQL. Datasette reads the file of SQLite behind Fastify. ROAPI ' +
-          'keeps all rows in memory, has no index, and searches with LIKE. Neither checks keys or counts requests.',
+        ...Object.entries(PEER_NOTES).flatMap(([name, note]) => (isMeasured(name) ? [note] : [])),
         'The service also logs one line per request, and keeps its limits in memory. MongoDB and the load generator share the other core.',
       ],
     };
