@@ -3,7 +3,7 @@ import { NAME } from '../core/contracts/dataset.js';
 import { COLUMN_TYPES, type ColumnType } from '../core/data/table/notations.js';
 import { FORMATS, type Format } from '../core/data/table/rows.js';
 import { COMPRESSIONS, type Compression } from '../core/data/table/source.js';
-import { createdOption } from './options.js';
+import { createdOption, isCount } from './options.js';
 
 export interface TableCommandOptions {
   readonly collection?: string;
@@ -71,7 +71,7 @@ const parseQuote = (text: string): string => {
 
 const parseHeader = (text: string): number | 'none' => {
   if (text === 'none') return text;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a line, or none.');
+  if (!isCount(text)) throw new InvalidArgumentError('It must be the number of a line, or none.');
   return Number(text);
 };
 

@@ -240,9 +240,8 @@ export const describeCancelling = (instance: () => Instance): void => {
     ] as const) {
       it(`aborted during ${what} ends the call immediately`, async () => {
         let fastest = Infinity;
-        let isLate = true;
         // On a busy machine, a call can settle late, so only the best of five calls counts.
-        for (let i = 0; i < 5 && (fastest > PROMPT_MS || isLate); i++) {
+        for (let i = 0; i < 5 && fastest > PROMPT_MS; i++) {
           const controller = new AbortController();
           const pending = Promise.allSettled([call(controller.signal)]);
           let isSettled = false;
@@ -250,7 +249,7 @@ export const describeCancelling = (instance: () => Instance): void => {
             isSettled = true;
           });
           // Some of the calls are aborted while the adapter waits for its backend.
-          for (let turn = 0; turn < i % 2; turn++) await nextTurn();
+          if (i % 2) await nextTurn();
           const start = performance.now();
           controller.abort();
           for (let turn = 0; turn < 2; turn++) await nextTurn();
@@ -258,10 +257,12 @@ export const describeCancelling = (instance: () => Instance): void => {
           const [settled] = await pending;
           if (settled.status === 'rejected') await failsWith('aborted', () => Promise.reject(settled.reason));
           else if (isPending) continue;
-          isLate = false;
           fastest = Math.min(fastest, performance.now() - start);
         }
-        assert(!isLate, `expected ${what} to reject, instead of waiting for its result after the signal was aborted`);
+        assert(
+          fastest < Infinity,
+          `expected ${what} to reject, instead of waiting for its result after the signal was aborted`,
+        );
         assert(fastest <= PROMPT_MS, `expected ${what} to settle within ${PROMPT_MS} ms, it took ${fastest} ms`);
       });
     }

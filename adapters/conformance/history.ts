@@ -213,7 +213,7 @@ export const describeHistory = (target: AdapterUnderTest): void => {
     );
 
     test(
-      publishes || standsAlone(target),
+      publishes || isExclusive(target),
       'write() replaces the time of the current version',
       async (instance, history) => {
         await instance.adapter.publish!(anotherDataset());

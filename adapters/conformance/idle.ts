@@ -56,8 +56,8 @@ const startHolding = async (target: AdapterUnderTest) => {
 };
 
 /**
- * Begins a publication. `end` tries to publish another version after `LONG_MS`, or as soon as it is called, and ends the
- * publication. It resolves with the outcome of the attempt.
+ * Begins a publication, and at once tries to publish another version. After `LONG_MS`, or when `end` is called, tries
+ * again if that was rejected, and then ends the first publication. `end` resolves with all outcomes.
  */
 const publishSlowly = async (publisher: StorageAdapter, other: StorageAdapter) => {
   const since = performance.now();

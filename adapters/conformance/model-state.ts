@@ -120,7 +120,7 @@ export class State extends Changes {
   /** Returns a name that no earlier version of the sequence has. */
   unused(name: string): string {
     const isUsed = this.moves.some(({ version }) => version.name === name);
-    return isUsed ? `${name.slice(0, 90)}-${this.moves.length}` : name;
+    return isUsed ? `${name.slice(-90)}-${this.moves.length}` : name;
   }
 
   isStored(version: Version): boolean {

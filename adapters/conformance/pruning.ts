@@ -118,7 +118,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
         let left: typeof all = all;
         const release = (holder: (typeof all)[number]) => {
           left = left.filter((each) => each !== holder);
-          // Releases all the others again, too.
+          // Also releases again every snapshot that was released before.
           for (const each of all) if (!left.includes(each)) each.snapshot.release();
         };
         // Half of the versions lose a snapshot while they are current.

@@ -133,20 +133,20 @@ export const describeHandingOver = (target: AdapterUnderTest): void => {
           sameValue(snapshot.manifest, dataset.manifest, 'the manifest as it was published'),
         );
         // Reads by key come first, because a cache can contain the documents of the publisher.
-        const readsAll = (opened: Pick<Instance, 'adapter'>) =>
-          withSnapshot(opened, async (snapshot) => {
+        const readsAll = () =>
+          withSnapshot(instance, async (snapshot) => {
             for (const collection of collections.values()) {
               await readsKeys(snapshot, collection, content[collection.name]!);
               await readsEvery(snapshot, collection, content[collection.name]!);
             }
           });
-        await readsAll(instance);
+        await readsAll();
         // An adapter that stores only changed rows must not compare them with the documents of the publisher.
         await instance.adapter.publish!(datasetOf('later', '2024-03-01T00:00:00Z', content));
-        await readsAll(instance);
+        await readsAll();
         if (!instance.adapter.versions) return;
         await instance.adapter.versions.activate('handed-over');
-        await readsAll(instance);
+        await readsAll();
       },
     );
   });

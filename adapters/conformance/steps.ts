@@ -11,7 +11,7 @@ export const KINDS = [
   ...(['in another process', 'in another process', 'kill'] as const),
 ];
 
-/** After a kill, the store may reject publications until the lock of the killed process expires. */
+/** `kill` is included because the store may then reject publications until the lock of the killed process expires. */
 const ONLY_WITH_VERSIONS: readonly string[] = ['activate', 'prune', 'hold as of', 'at once', 'kill'];
 
 export const KINDS_WITHOUT_VERSIONS = KINDS.filter((kind) => !ONLY_WITH_VERSIONS.includes(kind));

@@ -66,9 +66,9 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       }
     });
     test(obstacle, 'applies in to lists of any length, and counts a document once', async (snapshot) => {
+      const other: Condition = { field: 'id', operator: 'in', value: noteRows.map(({ id }) => id as number) };
       for (const list of longLists()) {
         await sameGroups(snapshot, { where: [list], by: ['part', 'town'] });
-        const other: Condition = { field: 'id', operator: 'in', value: noteRows.map(({ id }) => id as number) };
         await sameGroups(snapshot, { where: [other, list], by: [], of: 'share' });
       }
     });

@@ -60,10 +60,10 @@ class JsonAdapter implements StorageAdapter {
     write: async ({ moves, audit: entries }) => {
       this.#assertOpen();
       await replaceDirectoryEntries(this.#path, entries);
-      const { version: last, publishedAt } = moves.at(-1) ?? {};
-      if (!last || !publishedAt || this.#current?.manifest.version !== last) return;
-      await writePublicationTime(this.#path, last, publishedAt);
-      this.#current = { ...this.#current, publishedAt };
+      const [current, move] = [this.#current, moves.at(-1)];
+      if (!current || !move || move.version !== current.manifest.version) return;
+      await writePublicationTime(this.#path, move.version, move.publishedAt);
+      if (this.#current === current) this.#current = { ...current, publishedAt: move.publishedAt };
     },
   };
   readonly #path: string;

@@ -89,9 +89,9 @@ export const publishInto = async (
       signal,
       repair: true,
       timeOf(next, previous) {
-        const { manifest, publishedAt = previous } = served() ?? {};
-        if (manifest?.version === next.version) return publishedAt!;
-        const last = previous && publishedAt && previous > publishedAt ? previous : publishedAt;
+        const current = served();
+        if (current?.manifest.version === next.version) return current.publishedAt;
+        const last = current && !(previous && previous > current.publishedAt) ? current.publishedAt : previous;
         return publicationTime(next, last, clock);
       },
       async beforeCommit(change) {

@@ -24,6 +24,7 @@ const create = (path: string): Promise<string | undefined> =>
 const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
   const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
+    if (error.code !== 'ENOTDIR') throw new OperatorError(`${path} cannot be read: ${fileErrorReason(error)}.`);
     throw new OperatorError(`${path} is not a directory.`, ['a file must end with .tar, .tar.gz or .tgz']);
   });
   if (found && found.length > 0) throw new OperatorError(`${path} is not empty: name a new directory.`);

@@ -4,14 +4,14 @@ import type { LoadedConfig } from '../config/load.js';
 import type { Environment } from '../config/overrides.js';
 import { shellQuoted } from '../util/shell-quote.js';
 import { linkTarget } from '../util/write-atomic.js';
-import { differences, formatPath } from '../validation/path.js';
+import { differences, formatPath, isWithin } from '../validation/path.js';
 import { type Modules, maskedConfig, pathResolver } from './load-modules.js';
 
 /** Returns true if the configuration file itself contains a secret. Secrets from environment variables do not count. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
-    .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
+    .some((path) => !loaded.overrides.some((override) => isWithin(path, override.path)));
 
 export const permissionWarnings = async (
   loaded: LoadedConfig,

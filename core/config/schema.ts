@@ -268,7 +268,7 @@ export const configSchema = {
       compression: { type: 'boolean', description: 'Whether to compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 disables the cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Timeout for reading the data for one response, after which the request gets a 503. If a handler does not end within two seconds after this time, its request gets a 503 too. The timeout must be shorter than the timeout of the proxy. For lists larger than 1 MB, it is the maximum time between rows.',
+        'Timeout for reading the data for one response, after which the request gets a 503. If a handler does not end within 0.75 seconds after this time, its request gets a 503 too. The timeout plus 0.75 seconds must be shorter than the timeout of the proxy. For lists larger than 1 MB, it is the maximum time between rows.',
         4000,
       ),
       responseCheck: {

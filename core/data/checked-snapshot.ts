@@ -26,7 +26,7 @@ interface TimeLimit {
 
 export interface CheckedReader extends SnapshotReader {
   /**
-   * Rejects if a handler does not end within two seconds after the timeout of its reads. A handler can wait for
+   * Rejects if a handler does not end within 0.75 seconds after the timeout of its reads. A handler can wait for
    * something other than a read, such as another service, so the timeout of the reads does not always end it.
    */
   bounded<Result>(handling: Promise<Result>, late: (ms: number) => Error): Promise<Result>;
@@ -131,7 +131,8 @@ const withWaits = async <Result>(
   }
 };
 
-const LAST_STEPS_MS = 2000;
+/** With the default `http.answerMs`, a 503 is sent before a proxy with a timeout of five seconds gives up. */
+const LAST_STEPS_MS = 750;
 
 const bounded = <Result>({ limit }: Reads, handling: Promise<Result>, late: (ms: number) => Error): Promise<Result> => {
   if (!limit) return handling;

@@ -112,10 +112,7 @@ export class Admission {
 
   #overloadAt(now: number): Overload | undefined {
     const elapsed = now - this.#turnSince!;
-    if (!this.#loopOverload && this.#isLoopOverloaded(elapsed)) {
-      this.#startLoopOverload(now);
-      return 'event_loop_delay';
-    }
+    if (!this.#loopOverload && this.#isLoopOverloaded(elapsed)) this.#startLoopOverload(now);
     if (this.#loopOverload && this.#isTurnFull(this.#loopOverload, elapsed)) return 'event_loop_delay';
     return this.#counted >= this.#options.maxInFlight ? 'in_flight' : undefined;
   }

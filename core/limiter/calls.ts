@@ -158,7 +158,7 @@ export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
   const [first, second, third] = hashesOf(key) as [string, string, string];
-  // The script rarely needs these commands, so that a missing permission would be found only later.
+  // The script rarely needs these commands. Without this call, a missing permission would be noticed only later.
   await Promise.all([
     target.redis.hdel(first, ''),
     target.redis.rename(second, third),

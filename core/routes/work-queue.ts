@@ -242,10 +242,8 @@ export class WorkQueues {
   ): Promise<Result> {
     if (!isAdmitted) return run();
     const leave = this.#enter(caller?.id ?? LOCAL);
-    let abandoned = 0;
     let timer: NodeJS.Timeout | undefined;
     const onClose = () => {
-      abandoned = 1;
       this.queuedOrAbandoned++;
       timer = setTimeout(() => {
         leave();
@@ -260,7 +258,7 @@ export class WorkQueues {
     } finally {
       socket.off('close', onClose);
       clearTimeout(timer);
-      this.queuedOrAbandoned -= abandoned;
+      if (timer) this.queuedOrAbandoned--;
       leave();
     }
   }

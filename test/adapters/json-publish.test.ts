@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { publicationTime, versionOf } from '../../adapters/conformance/instance.js';
 import json from '../../adapters/json/index.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset, StorageAdapter } from '../../core/contracts/storage.js';
@@ -18,12 +19,6 @@ const datasetOf = (version: string, content: Readonly<Record<string, readonly Do
     for (const row of content[collection]!) yield [row];
   },
 });
-
-const versionOf = (adapter: StorageAdapter): string => {
-  const snapshot = adapter.snapshot();
-  snapshot.release();
-  return snapshot.version;
-};
 
 describe('json.publish()', () => {
   const instance = eachInstance();
@@ -136,11 +131,7 @@ describe('json.publish()', () => {
       ...datasetOf(version, rows),
       manifest: manifestOf(version, '2025-01-01T00:00:00Z'),
     });
-    const timeOf = (adapter: StorageAdapter) => {
-      const snapshot = adapter.snapshot();
-      snapshot.release();
-      return snapshot.publishedAt;
-    };
+    const timeOf = (adapter: StorageAdapter) => new Date(publicationTime({ adapter }));
     const reopened = async (): Promise<Date> => {
       const adapter = json.create({ path: 'data' }, contextOf(instance.folder, collections));
       try {

@@ -119,7 +119,7 @@ export class LineSplitter {
 
   #plainLine(start: number, lineEnd: number, hasQuotes: boolean): PlainLine | undefined {
     const end = this.#withoutReturn(start, lineEnd);
-    return PlainLine[hasQuotes ? 'withQuotes' : 'withoutQuotes'](this.#line, this.#text, start, end, this.#dialect);
+    return PlainLine.of(this.#line, this.#text, start, end, this.#dialect, hasQuotes);
   }
 
   #withoutReturn(start: number, end: number): number {

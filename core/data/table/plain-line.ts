@@ -47,14 +47,18 @@ export class PlainLine implements CsvRecord {
     this.#dialect = dialect;
   }
 
-  static withoutQuotes(line: number, text: string, start: number, end: number, dialect: Dialect): PlainLine {
-    return new PlainLine(line, text, start, end, dialect, false);
-  }
-
   /** Returns undefined if a cell must be unquoted. */
-  static withQuotes(line: number, text: string, start: number, end: number, dialect: Dialect): PlainLine | undefined {
-    if (dialect.isEscaped || !isSimple(dialect) || locate(text, start, end, dialect, []) === 0) return undefined;
-    return new PlainLine(line, text, start, end, dialect, true);
+  static of(
+    line: number,
+    text: string,
+    start: number,
+    end: number,
+    dialect: Dialect,
+    hasQuotes: boolean,
+  ): PlainLine | undefined {
+    const isPlain =
+      !hasQuotes || (!dialect.isEscaped && isSimple(dialect) && locate(text, start, end, dialect, []) > 0);
+    return isPlain ? new PlainLine(line, text, start, end, dialect, hasQuotes) : undefined;
   }
 
   /** The text of the line, without the line end. */

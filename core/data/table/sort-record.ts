@@ -71,12 +71,12 @@ export const writeRecord = (buffer: Buffer, start: number, row: Row, key: readon
   return end + textBytes;
 };
 
-const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
+export const keyLength = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + KEY_LENGTH);
+
+const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + keyLength(buffer, at);
 
 export const recordEnd = (buffer: Buffer, at: number): number =>
   keyEnd(buffer, at) + buffer.readUInt32LE(at + TEXT_LENGTH);
-
-export const keyLength = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + KEY_LENGTH);
 
 export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
 
@@ -86,7 +86,7 @@ export const readRecord = (buffer: Buffer, at: number, dialect: Dialect | undefi
   const text = buffer.toString('utf8', keyEnd(buffer, at), recordEnd(buffer, at));
   if (!dialect || buffer[at + IS_LINE] === 0) return { line, cells: JSON.parse(text) };
   const hasQuotes = dialect.quote !== undefined && text.includes(dialect.quote);
-  return PlainLine[hasQuotes ? 'withQuotes' : 'withoutQuotes'](line, text, 0, text.length, dialect)!;
+  return PlainLine.of(line, text, 0, text.length, dialect, hasQuotes)!;
 };
 
 /** Returns the number of leading bytes that two keys share, up to `most`. */
@@ -98,7 +98,7 @@ export const sharedKeyBytes = (buffer: Buffer, aAt: number, bAt: number, most: n
 
 /** No key is a prefix of another key, because text ends with a zero byte and numbers have a fixed length. */
 export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
-  const length = a.readUInt32LE(aAt + KEY_LENGTH);
+  const length = keyLength(a, aAt);
   for (let i = HEADER_BYTES; i < HEADER_BYTES + length; i++) {
     const order = a[aAt + i]! - b[bAt + i]!;
     if (order !== 0) return order;
