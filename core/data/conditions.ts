@@ -2,6 +2,7 @@ import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Condition, Operator, Query, Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
+import { orderName } from './sorted-positions.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -147,12 +148,20 @@ export const planIn = (order: readonly string[], where: readonly Condition[]): {
   return { plan, rank: 4 * leading.length + (list ? 2 : 0) + (isNext ? 1 : 0) };
 };
 
-/** @param order one of the collection's orders. Default: the order that reads the fewest documents */
+/**
+ * @param order one of the collection's orders. Default: the order that reads the fewest documents. If the conditions fix
+ * some fields, another order can sort the remaining documents in the same way and read fewer of them. For example, with
+ * `kind=house`, the orders `price, id` and `kind, price, id` are the same
+ */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,
   where: readonly Condition[],
   order?: readonly string[],
 ): ReadPlan => {
-  const plans = (order ? [order] : [key, ...orders]).map((each) => planIn(each, where));
+  const fixed = new Set(where.filter(({ operator }) => operator === 'eq').map(({ field }) => field));
+  const nameOf = (each: readonly string[]): string => orderName(each.filter((field) => !fixed.has(field)));
+  const all = [key, ...orders];
+  const alike = order ? [order, ...all.filter((each) => nameOf(each) === nameOf(order))] : all;
+  const plans = alike.map((each) => planIn(each, where));
   return plans.reduce((best, each) => (each.rank > best.rank ? each : best)).plan;
 };
