@@ -1,6 +1,7 @@
 import {
   ApiError,
   type Collection,
+  type Condition,
   conditionsOf,
   dataRoute,
   defineError,
@@ -134,6 +135,18 @@ const sortParameter = (orders: Table['orders'], columns: readonly string[]): Par
   };
 };
 
+/**
+ * Returns an index that sorts the rows. If the filters fix the first columns of an index, it also sorts by the next one.
+ */
+const orderFor = (
+  name: string,
+  orders: Table['orders'],
+  where: readonly Condition[],
+): readonly string[] | undefined => {
+  const fixed = new Set(where.filter(({ operator }) => operator === 'eq').map(({ field }) => field));
+  return orders.get(name) ?? [...orders.values()].find((order) => order.find((field) => !fixed.has(field)) === name);
+};
+
 const tooManyToSort = (sort: string, orders: Table['orders']): ApiError => {
   const names = [...orders.keys()].slice(0, MOST_LISTED).join(', ');
   const message = `There are too many rows to sort by ${sort.replace(/^-/, '')}. Filter them, or sort by ${names}.`;
@@ -178,8 +191,8 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
     },
     async handler(input, context) {
       const { sort } = input as { readonly sort?: string };
-      const order = sort === undefined ? undefined : orders.get(sort.replace(/^-/, ''));
       const matching = { where: conditionsOf(input), words: wordsOf(input) };
+      const order = sort === undefined ? undefined : orderFor(sort.replace(/^-/, ''), orders, matching.where);
       if (input.count)
         context.setHeader('Total-Count', String(await selection.countMatching(context, collection, matching)));
       if (sort !== undefined && !order) {

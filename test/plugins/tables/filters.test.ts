@@ -195,8 +195,10 @@ describe('filters of tables', function () {
       const { status, json } = await large.get('/tricky?sort=price_to&limit=5');
       expect([status, json.code]).to.deep.equal([400, 'too_many_rows']);
       expect(json.error).to.equal(
-        `There are too many rows to sort by price_to. Filter them, or sort by id, ${NAMES.join(', ')}, price.`,
+        `There are too many rows to sort by price_to. Filter them, or sort by id, ${NAMES.join(', ')}, price, price,price_to.`,
       );
+      const indexed = '/tricky?price=0&sort=-price_to&limit=3';
+      expect(ids(await rowsOf(indexed, large))).to.deep.equal([119_999, 59_999, 119_998]);
       const few = '/tricky?sort=-price_to&id[lt]=49999&limit=2';
       expect(ids(await rowsOf(few, large))).to.deep.equal([0, 1]);
     } finally {

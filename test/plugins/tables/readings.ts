@@ -63,7 +63,7 @@ export const tables = definePlugin({
     table(
       'tricky',
       Object.fromEntries(Object.keys(tricky[0]!).map((name) => [name, integer])),
-      [...NAMES, 'price'].map((name) => [name, 'id']),
+      [...[...NAMES, 'price'].map((name) => [name, 'id']), ['price', 'price_to', 'id']],
       tricky[0]!,
     ),
   ],
