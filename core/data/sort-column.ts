@@ -6,9 +6,12 @@ import { type RankBuffers, type Ranks, rankValues, steps } from './value-ranks.j
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 
-/** The size of the hash table, which must be a power of two. */
-const PLACES = 2 ** 15;
-const MOST_KNOWN = PLACES / 2;
+/** The first size of the first chunk and of the hash table. Both grow, so that small collections need little memory. */
+const LEAST = 64;
+
+/** The largest size of the hash table, which must be a power of two. */
+const MOST_PLACES = 2 ** 15;
+const MOST_KNOWN = MOST_PLACES / 2;
 /** Values with more bytes are seldom repeated, so they are not stored in the hash table. */
 const LONGEST_KNOWN = 64;
 
@@ -24,7 +27,7 @@ class KnownValues {
   readonly #ends = [0];
   readonly #indexes: number[] = [];
   /** Positions in `#indexes`, plus one. */
-  readonly #places = new Uint16Array(PLACES);
+  #places = new Uint16Array(LEAST);
   #free = 0;
 
   get isFull(): boolean {
@@ -32,10 +35,11 @@ class KnownValues {
   }
 
   find(json: Buffer, start: number, end: number): number | undefined {
-    let place = hashOf(json, start, end) & (PLACES - 1);
+    const last = this.#places.length - 1;
+    let place = hashOf(json, start, end) & last;
     for (let known = this.#places[place]!; known > 0; known = this.#places[place]!) {
       if (this.#isEqual(known - 1, json, start, end)) return this.#indexes[known - 1]!;
-      place = (place + 1) & (PLACES - 1);
+      place = (place + 1) & last;
     }
     this.#free = place;
     return undefined;
@@ -50,7 +54,18 @@ class KnownValues {
     if (last > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * last);
     json.copy(this.#bytes, first, start, end);
     this.#ends.push(last);
+    if (2 * this.#indexes.length === this.#places.length && !this.isFull) this.#grow();
     return index;
+  }
+
+  #grow(): void {
+    const places = new Uint16Array(2 * this.#places.length);
+    for (let known = 0; known < this.#indexes.length; known++) {
+      let place = hashOf(this.#bytes, this.#ends[known]!, this.#ends[known + 1]!) & (places.length - 1);
+      while (places[place]! > 0) place = (place + 1) & (places.length - 1);
+      places[place] = known + 1;
+    }
+    this.#places = places;
   }
 
   #isEqual(known: number, json: Buffer, start: number, end: number): boolean {
@@ -68,6 +83,7 @@ export class SortColumn {
   readonly #known = new KnownValues();
   /** For each document, the index of its value. */
   readonly #indexes: Uint32Array[] = [];
+  #capacity = 0;
   #length = 0;
 
   constructor(arena: Arena) {
@@ -80,9 +96,19 @@ export class SortColumn {
   }
 
   add(json: Buffer, start: number, end: number): void {
+    if (this.#length === this.#capacity) this.#grow();
     const at = this.#length++;
-    if (at % CHUNK === 0) this.#indexes.push(this.#arena.integers(CHUNK));
     this.#indexes[at >>> CHUNK_BITS]![at % CHUNK] = this.#indexOf(json, start, end);
+  }
+
+  #grow(): void {
+    if (this.#capacity >= CHUNK) this.#indexes.push(this.#arena.integers(CHUNK));
+    else {
+      const larger = this.#arena.integers(Math.max(LEAST, 2 * this.#capacity));
+      if (this.#capacity > 0) larger.set(this.#indexes[0]!);
+      this.#indexes[0] = larger;
+    }
+    this.#capacity = (this.#indexes.length - 1) * CHUNK + this.#indexes.at(-1)!.length;
   }
 
   #indexOf(json: Buffer, start: number, end: number): number {

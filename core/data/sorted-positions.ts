@@ -29,12 +29,12 @@ const DIGITS = 1 << DIGIT_BITS;
  */
 export function* sortPositions(columns: readonly Ranks[], result: Uint32Array, spare: Uint32Array): Generator<void> {
   // Documents are sorted by the last column first, because each sort is stable.
-  const digits = columns.toReversed().flatMap(({ ranks, count }) => shiftsOf(count).map((shift) => ({ ranks, shift })));
+  const digits = columns.toReversed().flatMap((column) => shiftsOf(column.count).map((shift) => ({ column, shift })));
   // Each digit moves the positions to the other array. The last digit must move them to `result`.
   let [positions, sorted] = digits.length % 2 === 0 ? [result, spare] : [spare, result];
   yield* fillPositions(positions);
-  for (const { ranks, shift } of digits) {
-    yield* sortByDigit(positions, sorted, ranks, shift);
+  for (const { column, shift } of digits) {
+    yield* sortByDigit(positions, sorted, column, shift);
     [positions, sorted] = [sorted, positions];
   }
 }
@@ -49,15 +49,16 @@ const shiftsOf = (count: number): readonly number[] => {
 function* sortByDigit(
   positions: Uint32Array,
   sorted: Uint32Array,
-  ranks: Uint32Array,
+  { ranks, count }: Ranks,
   shift: number,
 ): Generator<void, void> {
-  const next = new Uint32Array(DIGITS + 1);
+  const digits = Math.min(DIGITS, count >>> shift) + 1;
+  const next = new Uint32Array(digits + 1);
   for (const { from, to } of steps(ranks.length)) {
     for (let at = from; at < to; at++) next[((ranks[at]! >>> shift) & (DIGITS - 1)) + 1]!++;
     yield;
   }
-  for (let digit = 0; digit < DIGITS; digit++) next[digit + 1]! += next[digit]!;
+  for (let digit = 0; digit < digits; digit++) next[digit + 1]! += next[digit]!;
   for (const { from, to } of steps(positions.length)) {
     for (let at = from; at < to; at++) {
       const position = positions[at]!;

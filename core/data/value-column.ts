@@ -6,11 +6,13 @@ import { sortableBytes } from './scalars.js';
 /** A chunk contains 2^14 values. Only the last chunk grows, so adding a value never copies much memory. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
-const FIRST_BYTES = 8 * CHUNK;
+/** The first chunk starts with room for this many values, so that small collections need little memory. */
+const LEAST = 64;
+const LEAST_BYTES = 8 * LEAST;
 
 interface Chunk {
   bytes: Buffer;
-  readonly ends: Uint32Array;
+  ends: Uint32Array;
 }
 
 export const KEY_BYTES = 6;
@@ -59,6 +61,11 @@ export class ValueColumn {
     const chunk = this.#chunks[this.#chunks.length - 1]!;
     const start = index === 0 ? 0 : chunk.ends[index - 1]!;
     const end = start + size;
+    if (index === chunk.ends.length) {
+      const larger = this.#arena.integers(2 * index);
+      larger.set(chunk.ends);
+      chunk.ends = larger;
+    }
     chunk.ends[index] = end;
     if (end > chunk.bytes.length) {
       const larger = this.#arena.bytes(2 * end);
@@ -69,8 +76,9 @@ export class ValueColumn {
   }
 
   #addChunk(): void {
-    const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
-    this.#chunks.push({ bytes: this.#arena.bytes(Math.ceil(1.1 * size)), ends: this.#arena.integers(CHUNK) });
+    const last = this.#chunks.at(-1);
+    const bytes = last ? Math.ceil(1.1 * last.ends.at(-1)!) : LEAST_BYTES;
+    this.#chunks.push({ bytes: this.#arena.bytes(bytes), ends: this.#arena.integers(last ? CHUNK : LEAST) });
   }
 
   /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort like the bytes. */

@@ -68,4 +68,16 @@ describe('Sorter', () => {
     const { positions } = run(sort(rows, ['text']));
     expect([...positions]).to.deep.equal(sorted(rows, ['text']));
   });
+
+  it('needs less than 32 KB for a few rows', () => {
+    const sorters: Sorter[] = [];
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 200; i++) {
+      const sorter = new Sorter({ name: 'rows', schema: {}, key: ['id'], orders: [['text', 'number', 'id']] }, 0);
+      sorter.add(jsonRows([{ text: 'a', number: i }]));
+      sorters.push(sorter);
+    }
+    const used = process.memoryUsage().arrayBuffers - before;
+    expect(used / sorters.length).to.be.lessThan(32 * 1024);
+  });
 });
