@@ -6,7 +6,7 @@ import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { familyOf, holdsKey, isActive, newKey, type Peppers } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { parseExpiry } from './expiry.js';
-import { isCount, UsageError } from './options.js';
+import { COUNT, isCount, UsageError } from './options.js';
 
 export interface NewKey {
   readonly name: string;
@@ -35,7 +35,7 @@ export const listKeys = async (store: KeyStore): Promise<readonly ListedKey[]> =
 
 const parseLimit = (text: string): number => {
   if (!isCount(text)) {
-    throw new UsageError(`The limit must be a whole number of requests per minute of at least 1, not "${text}".`);
+    throw new UsageError(`The limit must be ${COUNT}, in requests per minute, not "${text}".`);
   }
   return Number(text);
 };
@@ -49,11 +49,11 @@ const checkName = (name: string): string => {
   return name;
 };
 
-const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
+const checkTier = (tier: string, tiers: readonly string[]): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
   throw new UsageError(
-    `${what}: keys of the tier "${tier}" would be rejected; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
+    `There is no tier "${tier}"; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
   );
 };
 
@@ -208,7 +208,7 @@ export const moveKey = (
   tier: string,
   tiers: readonly string[],
   now: number,
-): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
+): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers) }, now);
 
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   /** The ids of the other keys that share the limit. The usage includes their requests. */

@@ -49,7 +49,9 @@ export const jsonOption = ['--json', 'print JSON for machines'] as const;
 
 export const isCount = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
 
+export const COUNT = 'a whole number from 1 to 999,999,999';
+
 export const parseCount = (text: string): number => {
-  if (!isCount(text)) throw new InvalidArgumentError('It must be a whole number of at least 1.');
+  if (!isCount(text)) throw new InvalidArgumentError(`It must be ${COUNT}.`);
   return Number(text);
 };
