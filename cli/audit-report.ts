@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import { OperatorError } from '../core/errors.js';
 import { jsonOption } from './options.js';
@@ -9,10 +9,19 @@ export interface AuditOptions {
   readonly expect?: string;
 }
 
+const parseHash = (text: string): string => {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It must be a hash of 64 hexadecimal digits.');
+  return text;
+};
+
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
     .option('--verify', `check that no entry is missing or changed, and that the entries match the ${what}`)
-    .option('--expect <hash>', 'also check that the log contains the entry whose hash an earlier --verify printed')
+    .option(
+      '--expect <hash>',
+      'also check that the log contains the entry whose hash an earlier --verify printed',
+      parseHash,
+    )
     .option(...jsonOption);
 
 /** The option `--expect` implies `--verify`. */
