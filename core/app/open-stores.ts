@@ -5,7 +5,8 @@ import type { DayUsage, Limiter } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import type { AdapterModule, StorageAdapter } from '../contracts/storage.js';
-import { OperatorError, StorageError } from '../errors.js';
+import { LimiterUnavailable, OperatorError, StorageError } from '../errors.js';
+import { redisProblem } from '../redis/problems.js';
 import { createContainer, resolve } from './container.js';
 import { permissionWarnings } from './file-permissions.js';
 import { pathResolver } from './load-modules.js';
@@ -18,7 +19,7 @@ export interface OpenedKeyStore {
   readonly info: ServiceInfo;
   /**
    * Reads a caller's usage from Redis.
-   * @throws OperatorError if usage is not counted or is not stored in Redis
+   * @throws OperatorError if usage is not counted or is not stored in Redis, or if Redis is unreachable
    */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
@@ -40,9 +41,17 @@ export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<Open
     async usage(caller) {
       if (!countsUsage(auth)) throw new OperatorError('Usage counting is disabled in this configuration.', NOT_COUNTED);
       if (!redis) throw new OperatorError('Usage is not stored in Redis in this configuration.', NOT_SHARED);
-      await resolve(container, 'redis')?.opened;
+      const connection = resolve(container, 'redis')!;
+      await connection.opened;
       limiter ??= resolve(container, 'limiter');
-      return (await limiter.usage?.(caller)) ?? [];
+      try {
+        return (await limiter.usage?.(caller)) ?? [];
+      } catch (error) {
+        if (!(error instanceof LimiterUnavailable)) throw error;
+        const cause = connection.causeOf(error.cause) as Error;
+        const { reason, advice } = redisProblem(cause);
+        throw new OperatorError(`${reason}: ${cause.message}`, [advice], { cause });
+      }
     },
     async close() {
       await store.close();

@@ -219,9 +219,10 @@ describe('metro-forecast keys', () => {
   });
 
   const wrong: [args: string[], message: string][] = [
-    [['--tier', 'enterprize'], 'keys of the tier "enterprize" would be rejected; did you mean "enterprise"?'],
-    [['--tier', 'zzzzzzzzzz'], 'would be rejected; auth.tiers allows enterprise, partner'],
-    [['--limit', '0'], 'The limit must be a whole number of requests per minute of at least 1, not "0".'],
+    [['--tier', 'enterprize'], 'There is no tier "enterprize"; did you mean "enterprise"?'],
+    [['--tier', 'zzzzzzzzzz'], 'There is no tier "zzzzzzzzzz"; auth.tiers allows enterprise, partner'],
+    [['--limit', '0'], 'The limit must be a whole number from 1 to 999,999,999, in requests per minute, not "0".'],
+    [['--limit', '1000000000'], 'from 1 to 999,999,999'],
     [['--limit', '1e3'], 'not "1e3".'],
     [['--expires', 'soon'], '--expires: "soon" is neither a date nor a duration'],
     [['--name', ''], '--name must be 1 to 100 characters long'],
@@ -332,6 +333,11 @@ describe('metro-forecast keys', () => {
       `${id} revoke ${by} revoked_at null -> "${revoked.revoked_at}"`,
     ]);
     expect(stdout).to.not.include(key).and.not.include(hashKey(key)).and.not.include(created.key);
+  });
+
+  it('audit --expect rejects an incomplete hash as wrong usage, not as a changed log', async () => {
+    const { error } = await keys('audit', '--expect', '0'.repeat(63));
+    expect(error?.message).to.include('It must be a hash of 64 hexadecimal digits.');
   });
 
   it('audit --verify prints the newest hash, and exits with 1 if a line or a key was changed by hand', async () => {
@@ -457,6 +463,7 @@ describe('metro-forecast keys usage', () => {
     const keyPrefix = `${uniqueName('usage')}:`;
     await write('own.json', { redis: { url, keyPrefix } });
     await write('alone.json', {});
+    await write('away.json', { redis: { url: 'redis://127.0.0.1:1' } });
     await write('uncounted.json', { auth: { keys: { use: 'file', options: { path: 'keys.json' } } } });
     redis = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
     await redis.opened;
@@ -520,6 +527,14 @@ describe('metro-forecast keys usage', () => {
       [old.id, id].includes(each.id),
     );
     expect(after, 'the key that is still active').to.deep.include({ id: old.id, shares_with: [id] });
+  });
+
+  it('reports why Redis cannot be used, and what to do', async () => {
+    await create();
+    const { error } = await keys('away.json', 'usage');
+    expect((error as Error).message).to.equal(
+      'Redis is unreachable: connect ECONNREFUSED 127.0.0.1:1\n  - Start Redis, or correct the address in redis.url (REDIS_URL), redis.sentinel or redis.cluster.',
+    );
   });
 
   it('explains where to find usage without Redis', async () => {
