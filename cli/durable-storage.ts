@@ -27,7 +27,7 @@ export const withDurableStorage = async <C extends keyof Able, T>(
     if (!able || module.capabilities.durable === false) {
       const why = able ? 'loses its data when this command exits' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
-        'use another adapter, such as "mongo"',
+        'use another adapter, such as "sqlite" or "mongo"',
         ...(capability === 'versions' ? [] : [SERVES_A_FOLDER]),
       ]);
     }
