@@ -55,11 +55,3 @@ const stop = (signal: NodeJS.Signals): void => {
   actions.logger.info({ signal }, 'shutting down');
   actions.stop(signal);
 };
-
-/** Returns a signal that is aborted on Ctrl-C or SIGTERM, so that the adapter can clean up. */
-export const interruption = (): { signal: AbortSignal; end(): void } => {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
-};

@@ -10,11 +10,11 @@ import { makeFolder } from '../../core/util/write-atomic.js';
 import { isArchive, pack } from '../backup/archive.js';
 import { withStores } from '../backup/with-stores.js';
 import { writeBackup } from '../backup/write-backup.js';
+import { interruptible } from '../interruptible.js';
 import { type CommonOptions, jsonOption } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
 import { EXIT_CODES } from '../report.js';
-import { interruption } from '../signals.js';
 
 const create = (path: string): Promise<string | undefined> =>
   makeFolder(path, 0o700).catch((error: unknown) => {
@@ -42,25 +42,26 @@ const inNewDirectory = async <T>(path: string, fill: (directory: string) => Prom
 const save = async (path: string, { config, json }: CommonOptions): Promise<void> => {
   const into = isArchive(path) ? pack : inNewDirectory;
   const omissions: string[] = [];
-  const { signal, end } = interruption();
   const { backup, keys } = await withStores(config, async ({ loaded, modules, storage, keyStore }) => {
     const declarations = loaded.config.plugins
       .filter(({ use, options }) => use === 'tables' && options['path'] !== undefined)
       .flatMap(({ options }) => readDeclarations(resolve(loaded.folder, String(options['path']))));
-    return withProgress((progress) =>
-      into(path, (directory) =>
-        writeBackup(
-          directory,
-          { storage, keyStore, config: maskedConfig(loaded, modules), declarations },
-          {
-            signal,
-            onRows: (version, rows) => progress.update(`exporting ${version}`, rows),
-            onOmission: (sentence) => omissions.push(sentence),
-          },
+    return interruptible('The export was interrupted, and its files were removed.', (signal) =>
+      withProgress((progress) =>
+        into(path, (directory) =>
+          writeBackup(
+            directory,
+            { storage, keyStore, config: maskedConfig(loaded, modules), declarations },
+            {
+              signal,
+              onRows: (version, rows) => progress.update(`exporting ${version}`, rows),
+              onOmission: (sentence) => omissions.push(sentence),
+            },
+          ),
         ),
       ),
     );
-  }).finally(end);
+  });
   for (const sentence of omissions) note(sentence);
   const versions = backup.versions.map(({ version }) => version);
   if (json) return printJson({ path, versions, keys, omissions });

@@ -5,11 +5,11 @@ import { isArchive, unpacked } from '../backup/archive.js';
 import { restoreBackup, verifiedBackup } from '../backup/read-backup.js';
 import { withStores } from '../backup/with-stores.js';
 import { refuseSample } from '../durable-storage.js';
+import { interruptible } from '../interruptible.js';
 import { type CommonOptions, jsonOption } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
 import { EXIT_CODES } from '../report.js';
-import { interruption } from '../signals.js';
 
 interface Options extends CommonOptions {
   readonly replace?: boolean;
@@ -24,18 +24,21 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
     progress.finish();
     return withStores(config, async ({ loaded, storage, keyStore }) => {
       refuseSample(storage);
-      const { signal, end } = interruption();
-      const { versions, keys } = await restoreBackup(
-        directory,
-        backup,
-        { storage, keyStore },
-        {
-          replace,
-          signal,
-          onRows: (version, rows) => progress.update(`restoring ${version}`, rows),
-          onNote: (sentence) => notes.push(sentence),
-        },
-      ).finally(end);
+      const { versions, keys } = await interruptible(
+        'The restore was interrupted. To complete it, repeat it with --replace.',
+        (signal) =>
+          restoreBackup(
+            directory,
+            backup,
+            { storage, keyStore },
+            {
+              replace,
+              signal,
+              onRows: (version, rows) => progress.update(`restoring ${version}`, rows),
+              onNote: (sentence) => notes.push(sentence),
+            },
+          ),
+      );
       notes.push(...missingPeppers(keys, new Peppers(loaded.config.auth.peppers), Date.now()));
       return { versions, keys: keys.length };
     });

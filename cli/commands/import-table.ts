@@ -19,9 +19,9 @@ import { fileErrorReason } from '../../core/util/error-reason.js';
 import { openUrl } from '../../core/util/open-url.js';
 import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
+import { interruptible } from '../interruptible.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption } from '../signals.js';
 import { isDatabase, writeToDatabase } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
@@ -245,8 +245,7 @@ const run = async (source: string, options: Options): Promise<void> => {
   const { to } = options;
   const name = options.collection ?? collectionName(source);
   const folder = isDatabase(to) ? dirname(resolve(to)) : to;
-  const { signal, end } = interruption();
-  await withFile(source, signal, (path) =>
+  const work = (path: string, signal: AbortSignal): Promise<void> =>
     withProgress(async (progress) => {
       const isServed = hasDeclarations(folder);
       const existing = existingDeclaration(folder, name, options.redeclare);
@@ -275,19 +274,11 @@ const run = async (source: string, options: Options): Promise<void> => {
       );
       if (needsRestart && !options.json)
         print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
-    }),
-  )
-    .catch((cause: unknown) => {
-      throw signal.aborted && isAbort(cause)
-        ? new OperatorError('The import was interrupted, and nothing was changed.', [], { cause })
-        : cause;
-    })
-    .finally(end);
+    });
+  await interruptible('The import was interrupted, and nothing was changed.', (signal) =>
+    withFile(source, signal, (path) => work(path, signal)),
+  );
 };
-
-const isAbort = (error: unknown): boolean =>
-  error instanceof Error &&
-  (error.name === 'AbortError' || (error as { code?: unknown }).code === 'aborted' || isAbort(error.cause));
 
 export const register = (command: Command): void => {
   command.argument(

@@ -9,10 +9,10 @@ import { checkDataset } from '../../core/data/validate.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { refuseSample, whatServicesDo, withDurableStorage } from '../durable-storage.js';
+import { interruptible } from '../interruptible.js';
 import { type CommonOptions, commandLine } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption } from '../signals.js';
 
 const MAX_ERRORS = 20;
 
@@ -23,8 +23,12 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
     return await openDirectory(directory);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
+    if (!isMissing && !isDamagedManifest(error)) throw error;
+    const to = ['--to', isMissing ? directory : 'NEW-DIR'];
     const hints = [
-      `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" creates a dataset`,
+      `"${command('import-table', 'FILE', ...to)}" creates a dataset from a table`,
+      `"${command('import', 'SOURCE...', ...to)}" creates a dataset of house prices`,
       'a dataset of your own is described in docs/reference/dataset-format.md',
     ];
     throw new OperatorError(error.message, hints, { cause: error });
@@ -144,22 +148,21 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       const current = await compare(dataset, version, collections, () => adapter.snapshot());
       if (current && current.differs === undefined) return false;
       // Up to this point, the command has only read data, so Ctrl-C could end it immediately.
-      const { signal, end } = interruption();
-      await publishTo(dataset, {
-        signal,
-        onWait: note,
-        onRepair(reason) {
-          repaired = reason;
-        },
-        onProgress({ collection, written }) {
-          rows[collection] = written;
-          progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
-        },
-      })
-        .finally(end)
-        .catch(async (error: unknown) => {
-          throw await explain(error, storage, source, command);
-        });
+      await interruptible('The publication was interrupted, and nothing was changed.', (signal) =>
+        publishTo(dataset, {
+          signal,
+          onWait: note,
+          onRepair(reason) {
+            repaired = reason;
+          },
+          onProgress({ collection, written }) {
+            rows[collection] = written;
+            progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
+          },
+        }),
+      ).catch(async (error: unknown) => {
+        throw await explain(error, storage, source, command);
+      });
       return true;
     });
     return isPublished ? whatServicesDo(storage) : undefined;

@@ -13,6 +13,7 @@ import { register as registerSnapshots } from '../../cli/commands/snapshots.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { createApp } from '../../index.js';
 import { writeVersions } from '../support/dataset-version.js';
+import { interrupt } from '../support/interrupt.js';
 import { expecting, runCommand } from '../support/run-command.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 
@@ -295,6 +296,18 @@ describe('export and import-backup', function () {
         'is not a backup. A backup is a directory, or a file that ends with .tar, .tar.gz or .tgz.',
       );
       await isUntouched();
+    });
+
+    it('Ctrl-C ends an export and a restore, which report what is left', async () => {
+      const { deployment } = sources.get('sqlite')!;
+      const path = join(folder, 'interrupted');
+      const refusal = await interrupt(() => deployment.refused(registerExport, 'export', path));
+      expect(refusal).to.equal('The export was interrupted, and its files were removed.');
+      expect(await readdir(folder)).to.not.include('interrupted');
+      expect(await interrupt(() => target.refused(registerImport, 'import-backup', copy))).to.equal(
+        'The restore was interrupted. To complete it, repeat it with --replace.',
+      );
+      await target.run(registerImport, 'import-backup', copy, '--replace');
     });
 
     it('refuses an interrupted backup', async () => {

@@ -20,6 +20,7 @@ import { register as registerPublish } from '../../../cli/commands/publish.js';
 import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
 import { importInto } from '../../../plugins/metro/import/import.js';
 import { startProcess } from '../../support/command-process.js';
+import { interrupt } from '../../support/interrupt.js';
 import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';
 import { until } from '../../support/until.js';
@@ -66,6 +67,25 @@ describe('metro-forecast publish into a directory', () => {
   const otherRows = () => importIndex('102.00', join(folder, 'other'));
   const state = async () =>
     Promise.all((await readdir(served)).sort().map(async (name) => [name, await readFile(join(served, name), 'utf8')]));
+
+  it('reports an interruption while it writes, and changes nothing', async () => {
+    await done('publish', data);
+    const before = await state();
+    const other = await otherRows();
+    expect(await interrupt(() => refused('publish', other))).to.equal(
+      'The publication was interrupted, and nothing was changed.',
+    );
+    expect(await state()).to.deep.equal(before);
+  });
+
+  it('names the commands that create a dataset only if the manifest is missing', async () => {
+    const missing = await refused('publish', join(folder, 'none'));
+    expect(missing).to.include(`import-table FILE --to ${join(folder, 'none')}" creates a dataset from a table`);
+    expect(missing).to.include('" creates a dataset of house prices');
+    await rm(join(data, 'manifest.json'));
+    await mkdir(join(data, 'manifest.json'));
+    expect(await refused('publish', data)).to.match(/^\S+manifest.json cannot be read: it is a folder[^\n]*$/);
+  });
 
   it('ends at once on Ctrl-C while it checks the dataset', async function () {
     if (process.platform !== 'linux') skip(this, 'only Linux lists the open files of a process in /proc');
