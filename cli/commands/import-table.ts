@@ -17,6 +17,7 @@ import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { openUrl } from '../../core/util/open-url.js';
+import { listPath } from '../../plugins/tables/paths.js';
 import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { interruptible } from '../interruptible.js';
@@ -170,7 +171,8 @@ const report = (
     `Read as: ${found.join(', ')}`,
     keyLine(key, options.key !== undefined || isDeclared),
     ...notes.map((note) => `Note: ${note}`),
-    'To correct a guess, use --type COLUMN=TYPE. To serve the table, use the plugin "tables":',
+    'To correct a guess, use --type COLUMN=TYPE.',
+    `To serve the table at ${listPath(collection.name)}, use the plugin "tables":`,
     `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: isDatabase(to) ? dirname(to) : to } })}]`,
     ...(isDatabase(to) ? [`  "adapter": ${JSON.stringify({ use: 'sqlite', options: { path: to } })}`] : []),
   ].join('\n');
@@ -294,10 +296,11 @@ unless you set them with options. A column is read as numbers only if no value w
 Currency signs, spaces between thousands and the brackets of negative amounts are removed from numbers. Markers such as
 NA become null in columns of numbers, dates and booleans. Headings are converted to ASCII names such as permit_no, and
 the OpenAPI document shows the heading as the title of the column. Options accept the name or the heading of a column.
-The command replaces all rows of the collection and keeps all other collections. If the collection is already declared,
-its declaration provides the key, names, types, --sort and --search, unless you set them with options. Other edits of
-the declaration stay, and new columns are added to it. Options that describe the file, such as --missing, --decimal,
---date-order and --header, are not stored, so repeat them in each import. If an import fails, nothing changes.
+The path of a collection contains hyphens: building_permits is served at /building-permits. The command replaces all
+rows of the collection and keeps all other collections. If the collection is already declared, its declaration provides
+the key, names, types, --sort and --search, unless you set them with options. Other edits of the declaration stay, and
+new columns are added to it. Options that describe the file, such as --missing, --decimal, --date-order and --header,
+are not stored, so repeat them in each import. If an import fails, nothing changes.
 
 Examples:
   $ metro-forecast import-table permits.csv
