@@ -106,12 +106,13 @@ export class FirstPass {
       (name) => !known.includes(name),
     );
     const unused = [...given].filter(([, name]) => !known.includes(name)).map(([heading]) => heading);
-    const errors = [...missing, ...unused].map((name) =>
-      unknownColumn(
-        name,
-        this.names.map((each) => each.name),
-      ),
-    );
+    const names = this.names.map(({ name }) => name);
+    const errors = [...missing, ...unused].map((name) => {
+      const renamed = names.find((each) => each === given.get(name));
+      return renamed === undefined
+        ? unknownColumn(name, names)
+        : `the column "${name}" is called "${renamed}" (--name)`;
+    });
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 

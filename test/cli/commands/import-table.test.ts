@@ -45,7 +45,9 @@ describe('metro-forecast import-table', () => {
   it('needs no options: finds and reports the collection, key and types', async () => {
     await writeFile(at('Pool list.csv'), 'Name,No.\nb,"1,000"\na,\n');
     const { stdout } = await done(at('Pool list.csv'));
-    expect(stdout).to.match(/with 2 rows of pool_list:/).and.include('\nTo serve the table at /pool-list, use the');
+    expect(stdout)
+      .to.match(/with 2 rows of pool_list:/)
+      .and.include('\nTo serve the table at /pool-list, use the');
     expect(stdout).to.match(/no +number, guessed: read without thousands separators +1 empty, from "No\."/);
     expect(stdout).to.match(/Read as: CSV in UTF-8, separated by commas\nKey: name, which identifies a row/);
     expect(await rowsOf('pool_list')).to.deep.equal([

@@ -713,6 +713,12 @@ describe('readTable(path, options)', () => {
     ],
     ['an unknown column', 'id,v\n1,x\n', { key: ['idd'] }, 'there is no column "idd"; did you mean "id"?'],
     [
+      'the default name of a column that --name renames',
+      '1,2\n3,4\n',
+      { header: 'none', names: new Map([['column_1', 'id']]), key: ['column_1'] },
+      'the column "column_1" is called "id" (--name)',
+    ],
+    [
       'a row with more cells than columns',
       'id,v\n1,x\n2,y\n3,z\n4,a,b\n',
       {},
