@@ -67,12 +67,12 @@ export const errors = withCodes({
   },
   uri_too_long: {
     status: 414,
-    sentence: 'The request target is too long.',
+    sentence: 'The request target is too long. Shorten its path or its query.',
     when: 'The request target is too long.',
   },
   headers_too_large: {
     status: 431,
-    sentence: 'The request headers are too large.',
+    sentence: 'The request headers are too large. Send fewer or shorter headers.',
     when: 'The request headers are too large.',
   },
   rate_limited: {

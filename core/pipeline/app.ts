@@ -35,7 +35,8 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
 
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
   const { logger, headers, measure, observers, serviceMiddleware, routes, realm, identities } = deps;
-  const catching = catchErrors(logger, errorPage(deps));
+  const page = errorPage(deps);
+  const catching = catchErrors(logger, page);
   return new ApiKoa(deps, (added) => [
     observe(measure, observers), // reports the response to the metrics, the log and the plugins
     respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
@@ -44,7 +45,7 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
     routes.find, // finds the route or mount, and parses the parameters
     negotiate, // chooses the response format, and stores errors in the request for `checkRequest`
     identify(deps), // identifies the caller by key, by plugin, or by address
-    limit(deps), // counts the request, and responds with 429 if the caller is over its limit
+    limit(deps, page), // counts the request, and responds with 429 if the caller is over its limit
     authorize(realm, identities !== null), // responds with 401 or 403 if the caller must not use the endpoint
     checkRequest(headers), // responds with 400, 404, 405, 406 or 414 to invalid requests
     handle, // runs the middleware of the plugin that owns the endpoint, then the route or mount

@@ -53,9 +53,13 @@ export const errorPagePolicy = [
 const HTML = { mediaTypes: ['text/html'] } as const;
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
-const textOf = ({ kind, message }: ApiError): string =>
-  // The default message of `route_not_found` is about the API, so web pages show a different message.
-  kind === errors.route_not_found && message === kind.sentence ? 'There is no page at this address.' : message;
+/** The default messages are for programs, so web pages show different messages for some errors. */
+const textOf = ({ kind, message, options }: ApiError): string => {
+  if (kind === errors.route_not_found && message === kind.sentence) return 'There is no page at this address.';
+  const seconds = options.headers?.['Retry-After'];
+  const wait = seconds === undefined ? 'in a few seconds' : `in ${seconds === '1' ? 'a second' : `${seconds} seconds`}`;
+  return message.replace('after the number of seconds in Retry-After', wait);
+};
 
 const reasonOf = (status: number): string => {
   const reason = STATUS_CODES[status] ?? 'Error';

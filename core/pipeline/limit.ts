@@ -7,13 +7,14 @@ import { digits } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
 import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
+import type { ErrorPage } from './error-page.js';
 
 interface LimitOptions {
   readonly limiter: Limiter;
   readonly logger: Logger;
 }
 
-export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
+export const limit = ({ limiter, logger }: LimitOptions, errorPage: ErrorPage): ApiMiddleware => {
   const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRejection = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const applyDecision = (
@@ -25,11 +26,16 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     // Shared caches can store responses of shared endpoints, so these responses must not contain the caller's limit.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // The rejection is prepared in advance, because throwing an error would cost more than a normal response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
-    const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
-    ctx.body = new Prepared(status, `${head}Retry-After: ${Math.max(1, Math.ceil(resetMs / 1000))}\r\n`, payload);
+    const seconds = String(Math.max(1, Math.ceil(resetMs / 1000)));
+    if (errorPage(ctx.req)) {
+      const kind = usedUp.length > 0 ? errors.quota_exceeded : errors.rate_limited;
+      throw new ApiError(kind, undefined, { headers: { 'Retry-After': seconds } });
+    }
+    // The rejection is prepared in advance, because throwing an error would cost more than a normal response.
+    const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
+    ctx.body = new Prepared(status, `${head}Retry-After: ${seconds}\r\n`, payload);
     return undefined;
   };
   return (ctx, next) => {

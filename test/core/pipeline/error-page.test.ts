@@ -104,6 +104,32 @@ describe('errors in a browser', () => {
     for (const name of ['content-type', 'content-length']) expect(head.headers[name]).to.equal(whole.headers[name]);
   });
 
+  for (const [what, limits, text] of [
+    ['a rate limit', { requestsPerMinute: 1 }, /<p>Too many requests\. Try again in (a second|\d+ seconds)\.<\/p>/],
+    [
+      'a quota',
+      { requestsPerMinute: 9, requestsPerDay: 1 },
+      /<p>The request quota is used up\. Try again in \d+ seconds/,
+    ],
+  ] as const) {
+    it(`is a page for a caller who reaches ${what}`, async () => {
+      const auth = { keys: 'memory', tiers: { open: limits }, anonymous: 'open' };
+      const open = await startTestApp({ config: { auth, plugins: ['markets', 'docs'] } });
+      try {
+        const get = () => request(`${open.origin}/docs`, { headers: { Accept: BROWSER } });
+        expect((await get()).status).to.equal(200);
+        const { status, headers, text: html } = await get();
+        expect([status, headers['content-type']]).to.deep.equal([429, 'text/html; charset=utf-8']);
+        expect(Number(headers['retry-after'])).to.be.above(0);
+        expect(headers['ratelimit']).to.include('r=0');
+        expect(headers['content-security-policy']).to.include('style-src');
+        expect(html).to.match(text);
+      } finally {
+        await open.close();
+      }
+    });
+  }
+
   for (const [what, target, options] of [
     ['below the base path', '/api/v1/nowhere', {}],
     ['for other methods', '/nowhere', { method: 'POST' }],
