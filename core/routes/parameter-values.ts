@@ -81,15 +81,19 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
     const sameLetters = values.find((value) => value.toLowerCase() === sent.toLowerCase());
     // Any two very short strings are similar, so a suggestion would be arbitrary.
     const guess = sameLetters ?? (sent.length > 2 ? nearest(sent, values) : undefined);
-    const isListed = values.length <= MOST_LISTED;
-    if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;
+    // In `sort`, each name is also allowed with a minus sign.
+    const names = values.filter((value) => !(value.startsWith('-') && values.includes(value.slice(1))));
+    const isListed = names.length <= MOST_LISTED;
+    const more = names.length < values.length ? ', each also with "-"' : '';
+    if (guess === undefined && isListed && instancePath === '') return `must be one of ${names.join(', ')}${more}`;
     const allowed = isListed
-      ? `allowed values: ${values.join(', ')}`
-      : `allowed values include ${values.slice(0, 3).join(', ')}`;
+      ? `allowed values: ${names.join(', ')}${more}`
+      : `allowed values include ${names.slice(0, 3).join(', ')}${more}`;
     return `does not allow "${excerpt(sent)}"; ${guess === undefined ? allowed : `did you mean "${guess}"?`}`;
   }
   if (keyword === 'maxLength') return `must have at most ${schema} characters`;
   if (keyword === 'maxItems') return `must have at most ${schema} values`;
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
-  return message;
+  const digits = keyword === 'pattern' && /^\^\\d\{(\d+)\}\$$/.exec(String(schema))?.[1];
+  return digits ? `must be ${digits} digits` : message;
 };
