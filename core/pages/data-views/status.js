@@ -23,8 +23,21 @@ const COMPONENTS = [
   { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
-/** @param {ReadonlyMap<string, string>} titles @returns {Column<Source>[]} */
-const sourceColumns = (titles) => [
+/** @type {Column<Source>[]} */
+const AGES = [
+  numbers('Age', (row) => row.age_seconds, span, { name: 'wide' }),
+  {
+    label: 'Late, stale',
+    cell: ({ age_seconds: age, late_after_seconds: late, stale_after_seconds: stale }) =>
+      age === null
+        ? null
+        : [ageLine(age, late, stale), h('small', { class: 'muted' }, `after ${span(late)}, ${span(stale)}`)],
+    name: 'wide',
+  },
+];
+
+/** @param {ReadonlyMap<string, string>} titles @param {boolean} ages @returns {Column<Source>[]} */
+const sourceColumns = (titles, ages) => [
   {
     label: 'Source',
     cell: ({ id, cadence }) => [
@@ -39,20 +52,12 @@ const sourceColumns = (titles) => [
     label: 'Latest period',
     cell: (row) => [
       period(row.latest_period, row.cadence),
-      h('small', { class: 'muted narrow' }, row.age_seconds === null ? '' : `${span(row.age_seconds)} old`),
+      h('small', { class: 'muted narrow' }, row.age_seconds === null || !ages ? '' : `${span(row.age_seconds)} old`),
     ],
     value: (row) => row.latest_period,
     name: 'date',
   },
-  numbers('Age', (row) => row.age_seconds, span, { name: 'wide' }),
-  {
-    label: 'Late, stale',
-    cell: ({ age_seconds: age, late_after_seconds: late, stale_after_seconds: stale }) =>
-      age === null
-        ? null
-        : [ageLine(age, late, stale), h('small', { class: 'muted' }, `after ${span(late)}, ${span(stale)}`)],
-    name: 'wide',
-  },
+  ...(ages ? AGES : []),
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 
@@ -107,7 +112,7 @@ export const statusView =
                 : null,
               dataTable({
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
-                columns: sourceColumns(known),
+                columns: sourceColumns(known, !snapshot?.synthetic),
                 rows: byTitle(/** @type {Source[]} */ (sources), known),
                 // Descending order by state puts stale sources first.
                 sort: '-state',

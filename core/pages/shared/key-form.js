@@ -44,8 +44,8 @@ export const keyForm = ({ heading, problem }) => {
       ...(getKeyUrl === ''
         ? ['Keys are issued by the operator of this service. ']
         : [h('a', { href: getKeyUrl }, 'Get a key'), '. ']),
-      'The key is sent only to this service. On a shared computer, clear the box above: the browser then forgets the ',
-      'key when you close this tab.',
+      'The key is sent only to this service. On a shared computer, untick “Remember the key”: the browser then forgets ',
+      'it when you close this tab.',
     ),
   );
 };

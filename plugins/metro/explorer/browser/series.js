@@ -29,7 +29,7 @@ const COLUMNS = [
   column(
     'Identifier',
     ({ series_id }) => series_id,
-    (id) => h('code', id),
+    (id) => h('code', { class: 'date' }, id),
     { name: 'wide' },
   ),
   column('Cadence', ({ cadence }) => cadence),

@@ -1073,6 +1073,28 @@ describe('the explorer in Chromium', () => {
     expect(await browser.page.evaluate('localStorage.length + sessionStorage.length')).to.equal(0);
   });
 
+  it('shows no age for synthetic sources, because they do not age', async () => {
+    await view('status');
+    const table = browser.page.locator('table').nth(1);
+    expect(await table.innerText())
+      .to.include('Latest period')
+      .and.not.match(/\bold\b|Age|Late, stale/);
+  });
+
+  it('has room for the hint in the search box next to the keyboard shortcut', async () => {
+    const { page } = browser;
+    await view('status');
+    await page.getByRole('button', { name: 'Forget key' }).waitFor();
+    const room = await page.evaluate(`(() => {
+      const [input, shortcut] = ['#search', '#finder kbd'].map((each) => document.querySelector(each));
+      const { font, paddingInlineStart } = getComputedStyle(input);
+      const context = Object.assign(document.createElement('canvas').getContext('2d'), { font });
+      const start = input.getBoundingClientRect().left + parseFloat(paddingInlineStart);
+      return shortcut.getBoundingClientRect().left - start - context.measureText(input.placeholder).width;
+    })()`);
+    expect(room).to.be.above(0);
+  });
+
   it('gives up after 30 seconds without a response, and tries again', async () => {
     const { page } = browser;
     await view('status');
