@@ -2,7 +2,17 @@
 import type { Dataset } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
-import { anotherDataset, itemsOf, rows, SECOND, SECOND_CREATED, THIRD, THIRD_CREATED } from './fixture.js';
+import {
+  anotherDataset,
+  FOURTH,
+  FOURTH_CREATED,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
 import { changedTo, followMs, hasItems } from './instance.js';
 import { serves } from './instances.js';
 import { isExclusive, isUnnoticed, standsAlone, withoutDamage } from './obstacles.js';
@@ -104,9 +114,11 @@ export const describeRepair = (target: AdapterUnderTest): void => {
         await last.adapter.open();
         await serves(last, SECOND, SECOND_CREATED);
         if (isUnnoticed(target)) return;
-        const before = last.changes.length;
+        const [before, beforeSecond] = [last.changes.length, second.changes.length];
         await second.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
         await changedTo(target, [THIRD], last, before);
+        await first.adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
+        await changedTo(target, [THIRD, FOURTH], second, beforeSecond);
       },
     );
 

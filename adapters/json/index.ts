@@ -1,5 +1,5 @@
 /** The `json` adapter: serves a dataset directory from memory, and polls the directory for new versions. */
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type AdapterContext,
@@ -20,7 +20,7 @@ import {
   StorageError,
   version,
 } from 'metro-forecast-api/adapter';
-import { contentIn, type Loaded, load, stampOf } from './load.js';
+import { contentIn, isEmpty, type Loaded, load, stampOf } from './load.js';
 import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
@@ -161,6 +161,8 @@ class JsonAdapter implements StorageAdapter {
     if (this.#rejection !== undefined) {
       throw new StorageError('unavailable', `The dataset was written, but could not be loaded. ${this.#rejection}`);
     }
+    // If the dataset was invalid, `open()` has rejected.
+    this.#startPolling();
   }
 
   async #assertLoadable(next: DirectoryManifest): Promise<void> {
@@ -193,7 +195,11 @@ class JsonAdapter implements StorageAdapter {
       }
     }
     this.#assertOpen();
-    this.#timer = setInterval(() => {
+    this.#startPolling();
+  }
+
+  #startPolling(): void {
+    this.#timer ??= setInterval(() => {
       if (this.#isPolling) return;
       this.#poll().catch((err) => this.#context.logger.error({ err }, 'the dataset directory could not be checked'));
     }, this.#pollMs).unref();
@@ -258,16 +264,6 @@ class JsonAdapter implements StorageAdapter {
     );
   }
 }
-
-/**
- * Hidden files are ignored. A directory with other files but no dataset is reported as an error, because the path is
- * probably wrong.
- */
-const isEmpty = async (path: string): Promise<boolean> =>
-  readdir(path).then(
-    (names) => names.every((name) => name.startsWith('.')),
-    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
-  );
 
 const versionReused = (path: string, version: string): StorageError =>
   new StorageError(

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -123,3 +123,13 @@ export const stampOf = async (directory: string, files: readonly string[]): Prom
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));
   return stamps.join('\n');
 };
+
+/**
+ * Hidden files are ignored. A directory with other files but no dataset is reported as an error, because the path is
+ * probably wrong.
+ */
+export const isEmpty = async (path: string): Promise<boolean> =>
+  readdir(path).then(
+    (names) => names.every((name) => name.startsWith('.')),
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
+  );
