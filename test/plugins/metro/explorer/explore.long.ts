@@ -1085,6 +1085,7 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     await view('status');
     await page.getByRole('button', { name: 'Forget key' }).waitFor();
+    await page.setViewportSize({ width: 1150, height: 900 });
     const room = await page.evaluate(`(() => {
       const [input, shortcut] = ['#search', '#finder kbd'].map((each) => document.querySelector(each));
       const { font, paddingInlineStart } = getComputedStyle(input);
