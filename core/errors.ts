@@ -53,7 +53,7 @@ export const errors = withCodes({
   snapshot_not_found: {
     status: 404,
     sentence: 'There is no snapshot for this date. Omit "as_of" to get the current snapshot.',
-    when: 'The store has no snapshot that was current on the date `as_of`, or keeps only the current snapshot.',
+    when: 'The store has no snapshot that was current on the date `as_of`. Some stores keep only the current snapshot.',
   },
   method_not_allowed: {
     status: 405,

@@ -67,12 +67,21 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
   };
 };
 
-const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
-  if (!versions) throw notFound(date, 'this store does not keep earlier versions');
-  const snapshot = await versions.asOf(endOf(date));
+const snapshotOf = async (adapter: StorageAdapter, date: string): Promise<Snapshot> => {
+  if (!adapter.versions) return currentIfPublished(adapter, date);
+  const snapshot = await adapter.versions.asOf(endOf(date));
   if (!snapshot)
     throw notFound(date, 'nothing was published before the end of that day, or that version has been deleted');
   return snapshot;
+};
+
+/** A store without versions knows only since when its current snapshot has been current. */
+const currentIfPublished = (adapter: StorageAdapter, date: string): Snapshot => {
+  const snapshot = adapter.snapshot();
+  if (snapshot.publishedAt <= endOf(date)) return snapshot;
+  const day = snapshot.publishedAt.toISOString().slice(0, 10);
+  snapshot.release();
+  throw notFound(date, `this store keeps only its current version, which was published on ${day}`);
 };
 
 const endOf = (date: string): Date => new Date(Date.parse(date) + 24 * 3600 * 1000 - 1);

@@ -138,10 +138,17 @@ describe('as_of on json', () => {
   after(() => service.close());
 
   for (const target of TARGETS) {
-    it(`GET ${at(target, '2026-03-15')} is a 404, since the store keeps no earlier versions`, async () => {
-      const { status, json } = await service.get(at(target, '2026-03-15'));
+    it(`GET ${at(target, '2026-03-01')} is a 404, since the store keeps only a later version`, async () => {
+      const { status, json } = await service.get(at(target, '2026-03-01'));
       expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
-      expect(json.error).to.contain('does not keep earlier versions');
+      expect(json.error).to.contain('keeps only its current version, which was published on 2026-03-02');
     });
+
+    for (const date of ['2026-03-02', '9999-12-31'])
+      it(`GET ${at(target, date)} is the current version`, async () => {
+        const [dated, current] = [await service.get(at(target, date)), await service.get(target)];
+        expect([dated.status, dated.text]).to.deep.equal([200, current.text]);
+        expect(dated.headers['snapshot-version']).to.equal(current.headers['snapshot-version']);
+      });
   }
 });
