@@ -13,7 +13,7 @@ export default definePlugin({
       folder: new URL('./browser/', import.meta.url),
       at: 'plugins/docs/browser',
     }),
-    guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
+    guidePage('/docs/csv', 'CSV and Parquet', 'reference/formats.md'),
     guidePage('/docs/spreadsheets', 'Excel and Google Sheets', 'guides/spreadsheets.md'),
   ],
 });
