@@ -26,7 +26,8 @@ export const weather = ['Bergen', 'Oslo', 'Tromsø'].flatMap((station, north) =>
   ),
 );
 
-export const startTableService = async ({ anonymous = false } = {}) => {
+/** @param options.sales number of rows of a third table. Default: no such table */
+export const startTableService = async ({ anonymous = false, sales = 0 } = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-tables-'));
   const data = join(folder, 'data');
   const load = async (name: string, csv: string, ...options: readonly string[]) => {
@@ -55,6 +56,10 @@ export const startTableService = async ({ anonymous = false } = {}) => {
     '--key',
     'station,day',
   );
+  if (sales > 0) {
+    const rows = Array.from({ length: sales }, (_, id) => `${id},${id % 2 === 0},${id % 3 === 0 ? 'loft' : 'house'}\n`);
+    await load('sales.csv', `id,sold,type\n${rows.join('')}`, '--collection', 'sales', '--key', 'id');
+  }
   const keyStore = new MemoryKeyStore();
   const { key } = await addKey(keyStore);
   const app = await createApp(

@@ -9,12 +9,13 @@ import { conditionsOf, DAY_END, matchingOf, valuesIn } from './conditions.js';
 const OPERATORS = { eq: 'is', not: 'is not', gt: 'above', gte: 'from', lt: 'below', lte: 'to' };
 
 /** @param {Condition} condition */
-export const conditionText = ({ column: { label }, operator, value }) => {
+export const conditionText = ({ column: { label, kind }, operator, value }) => {
   if (operator === 'null') return `${label} has ${value === 'true' ? 'no' : 'a'} value`;
   if (operator === 'in') {
     const values = valuesIn(value).map((each) => each || '(empty)');
     return `${label} is ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`;
   }
+  if (kind === 'boolean') return `${label} ${OPERATORS[operator]} ${value === 'true' ? 'yes' : 'no'}`;
   return `${label} ${OPERATORS[operator]} ${value.endsWith(DAY_END) ? value.slice(0, -DAY_END.length) : value}`;
 };
 

@@ -35,7 +35,7 @@ const valuesOf = async (table, { name }, query, size, signal) => {
  * @param {Keep} choose
  */
 const valueList = ({ key, measures }, column, query, rows, choose) => {
-  const count = (/** @type {Row} */ row) => Number(row[measures['count'] ?? '']);
+  const count = (/** @type {Row} */ row) => Number(row[measures['count'] ?? ''] ?? 0);
   const shown = groupTexts(column, key, rows);
   const chosen = chosenValues(query, column.name);
   const most = Math.max(...rows.map(count));
@@ -50,9 +50,9 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
         'aria-pressed': String(chosen.includes(text)),
         onclick: () => choose(toggled(query, column, text)),
       };
-      const number = h('span', { class: 'number muted' }, exact(count(row)));
+      const number = most > 0 && h('span', { class: 'number muted' }, exact(count(row)));
       const button = h('button', properties, h('span', shown(row)), number);
-      button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
+      button.style.backgroundSize = `${(count(row) / (most || 1)) * 100}% 100%`;
       return h('li', button);
     }),
   );
@@ -108,10 +108,16 @@ const problemOf = (error) => {
 };
 
 /** @param {Problem} problem */
-const reasonOf = ({ status, message }) => {
+const reasonOf = ({ status, code, message }) => {
+  if (code === 'too_many_rows') return 'The table has too many rows to count its values.';
   if (/more than \d+ groups/.test(message)) return 'Too many different values to list.';
-  return status === 503 ? 'Counting the values takes too long. Add filters, or try again later.' : message;
+  if (status === 503) return 'Counting the values takes too long. Add filters, or try again later.';
+  // The list of rows explains invalid filters.
+  return code === 'invalid_parameter' ? '' : message;
 };
+
+/** The values of a boolean column, which need not be counted to be listed. */
+const BOTH = [true, false];
 
 /**
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
@@ -146,7 +152,12 @@ const facetValues = (table, column, query, { signal, choose, isVisible, showFiel
   const refuse = (problem) => {
     requested = '';
     showFields(true);
-    place.replaceChildren(h('p', { class: 'muted' }, reasonOf(problem)));
+    const reason = reasonOf(problem);
+    const known = column.kind === 'boolean' ? BOTH.map((value) => ({ [column.name]: value })) : [];
+    place.replaceChildren(
+      reason && h('p', { class: 'muted' }, reason),
+      known.length > 0 ? valueList(table, column, query, known, choose) : '',
+    );
   };
   const load = async () => {
     const wanted = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;

@@ -164,8 +164,9 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
       shown = undefined;
       place.replaceChildren();
     }
-    const reset = () => reload({ sort: '', ...FIRST_PAGE }, []);
-    place.prepend(rejection(message, kept ? undefined : reset));
+    const isFirst = sort === null && startIn(query).after === null;
+    const reset = kept || isFirst ? undefined : () => reload({ sort: '', ...FIRST_PAGE }, []);
+    place.prepend(rejection(message, reset));
   };
   const show = () =>
     showLatest(

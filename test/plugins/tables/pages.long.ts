@@ -233,6 +233,8 @@ describe('the pages of tables in Chromium', () => {
     const { page } = browser;
     await view('weather?degrees%5Bgte%5D=warm');
     await page.getByRole('alert').filter({ hasText: '"degrees[gte]" must be an integer.' }).waitFor();
+    expect(await page.getByText('must be an integer').count(), 'only the list explains the error').to.equal(1);
+    expect(await page.getByRole('button', { name: 'Back to the first page' }).count()).to.equal(0);
     await page.getByRole('button', { name: 'Remove: Degrees from warm' }).click();
     await countIs('1–100 of 5,999 rows');
     await view('books?author%5Beq%5D=Nobody');
@@ -530,6 +532,42 @@ describe('the pages of tables in Chromium', () => {
     const links = await Promise.all((await page.locator('td a').all()).map((each) => each.getAttribute('href')));
     await page.unroute('**/api/v1/books?*');
     expect(links).to.deep.equal([address]);
+  });
+});
+
+describe('the filters of a table with more rows than the service counts', () => {
+  let service: Awaited<ReturnType<typeof startTableService>>;
+  let browser: TestBrowser;
+  before(async function () {
+    this.timeout(60_000);
+    service = await startTableService({ anonymous: true, sales: 50_001 });
+    browser = await openBrowser(this, { origin: service.origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await browser.page.waitForTimeout(20);
+  };
+
+  it('name the values of a boolean column without counts, and say why the others are missing', async () => {
+    const { page } = browser;
+    await page.goto(`${service.origin}/tables#/sales`);
+    const filters = page.getByRole('region', { name: 'Filters' });
+    await filters.getByText('The table has too many rows to count its values.').nth(1).waitFor();
+    expect(await filters.locator('.facet', { hasText: 'Sold' }).locator('li').allInnerTexts()).to.deep.equal([
+      'yes',
+      'no',
+    ]);
+    await filters.getByLabel('Type is').fill('loft');
+    await filters.getByLabel('Type is').press('Enter');
+    await page.getByRole('button', { name: 'Remove: Type is loft' }).waitFor();
+    await filters.getByRole('button', { name: 'no' }).click();
+    await page.getByRole('button', { name: 'Remove: Sold is no' }).waitFor();
+    await until(async () => (await page.locator('.rows tbody a').first().innerText()) === '3');
+    expect(await filters.getByRole('button', { name: 'no' }).getAttribute('aria-pressed')).to.equal('true');
   });
 });
 
