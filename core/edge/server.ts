@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -154,6 +155,8 @@ export class HttpServer {
     }, LAST_REQUESTS_MS);
     const deadline = setTimeout(() => destroyAll(this.#sockets), deadlineMs);
     await closed;
+    // Node closes the server before it reports the end of aborted responses, which must still be logged.
+    await Promise.all([...this.#sockets].map((socket) => once(socket, 'close')));
     clearInterval(sweep);
     clearTimeout(deadline);
     this.#server.close();

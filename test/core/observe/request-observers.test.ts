@@ -152,6 +152,27 @@ describe("a plugin's observer", () => {
     expect(logger.lines).to.include('error: a request observer failed');
   });
 
+  it('is closed after a response that the shutdown cuts off', async () => {
+    const calls: string[] = [];
+    const { plugin } = observing({
+      onRequest: ({ aborted }) => void calls.push(`aborted: ${aborted}`),
+      close: async () => void calls.push('close'),
+    });
+    const handler = (ctx: Context): void => {
+      ctx.body = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(1024 * 1024)));
+    };
+    const mounts = () => [{ path: '/stream', summary: 'A stream', key: false, handler }];
+    const app = await startTestApp({
+      config: { server: { drainMs: 300 } },
+      overrides: { plugins: [{ plugin: { ...plugin, mounts } }] },
+    });
+    open.push(app);
+    const [body] = (await once(httpGet(`${app.origin}/stream`, { agent: false }), 'response')) as [IncomingMessage];
+    body.on('error', () => undefined);
+    await app.close();
+    expect(calls).to.deep.equal(['aborted: true', 'close']);
+  });
+
   it('is closed once, after the last request, and errors of closing are logged', async () => {
     const calls: string[] = [];
     const logger = keptLogger();
