@@ -72,9 +72,8 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // A stalled client is detected in three steps. The first step pauses the socket. The other two compare the number of
-  // unsent bytes.
-  const step = Math.ceil(stallMs / 3);
+  // Node needs two timeouts to detect that the number of unsent bytes does not change.
+  const step = Math.ceil(stallMs / 2);
   const sweep = setInterval(() => {
     for (const socket of sockets) {
       dropFinishedResponse(socket);
@@ -83,7 +82,7 @@ export const cutUnreadResponses = (
       socket.pause();
       response.once('finish', () => socket.resume());
     }
-  }, step).unref();
+  }, step / 2).unref();
   server.once('close', () => clearInterval(sweep));
 
   server.timeout = step;

@@ -329,6 +329,25 @@ describe('clients of raw writes', () => {
     await service.close();
   });
 
+  it('are not cut off when they read again before server.stallTimeoutMs', async () => {
+    const service = await startMiddlewareApp({ server: { port: 0, stallTimeoutMs: 1500 } });
+    service.use({
+      mount(ctx) {
+        ctx.status = 200;
+        ctx.body = Readable.from(Array.from({ length: 20 }, () => Buffer.alloc(1024 * 1024)));
+      },
+    });
+    const socket = await open(service);
+    await delay(1250);
+    let bytes = 0;
+    for await (const chunk of socket) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > 20 * 1024 * 1024) break;
+    }
+    expect(bytes).to.be.above(20 * 1024 * 1024);
+    await service.close();
+  });
+
   it('are cut off after server.stallTimeoutMs when they do not read', async () => {
     const service = await startMiddlewareApp({ server: { port: 0, stallTimeoutMs: 300 } });
     const closed = new Promise<void>((resolve) => {
