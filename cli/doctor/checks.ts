@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
@@ -39,7 +40,8 @@ export async function* findings(
   { onRows, integrity }: DoctorOptions,
 ): AsyncGenerator<Finding> {
   // METRO_CONFIG might be set for this command only, so suggested commands contain the path of the file.
-  const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
+  const file = path ?? (env['METRO_CONFIG'] || undefined);
+  const command = (...words: string[]) => commandLine(file, ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;
   try {
@@ -52,7 +54,8 @@ export async function* findings(
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield ok('configuration', `${loaded.path}: ${parts}`);
   } catch (error) {
-    yield failure('configuration', error, ['To write a new configuration: metro-forecast init FILE']);
+    const isMissing = file !== undefined && !existsSync(file);
+    yield failure('configuration', error, isMissing ? ['To write a new configuration: metro-forecast init FILE'] : []);
     for (const check of ['permissions', 'storage', 'dataset', 'keys', 'redis', 'port']) {
       yield { check, state: 'skipped', message: 'needs a valid configuration' };
     }

@@ -189,9 +189,15 @@ describe('metro-forecast doctor', () => {
     const { ok, exitCode, found } = await examine();
     expect([ok, exitCode]).to.deep.equal([false, 1]);
     expect(found['configuration']!.advice![0]).to.contain('did you mean "requestsPerMinute"?');
+    expect(found['configuration']!.advice!.join()).to.not.contain('init');
     const { node, configuration, ...rest } = states(found);
     expect([node, configuration]).to.deep.equal(['ok', 'failed']);
     expect(new Set(Object.values(rest))).to.deep.equal(new Set(['skipped']));
+  });
+
+  it('advises "init" only if the configuration does not exist', async () => {
+    const { found } = await examine();
+    expect(found['configuration']!.advice).to.deep.equal(['To write a new configuration: metro-forecast init FILE']);
   });
 
   it('a missing dataset fails the check of storage, and its rows are not checked', async () => {
