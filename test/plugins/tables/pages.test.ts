@@ -178,6 +178,10 @@ describe('plugin table-pages', () => {
     expect(['2024-05-01T00:00:00Z', '2024-05-01T23:59:59.999999Z'].every((time) => time < value)).to.equal(true);
     expect(value < '2024-05-02T00:00:00Z').to.equal(true);
     expect(conditionText({ column: { label: 'Sold' }, operator: 'lte', value })).to.equal('Sold to 2024-05-01');
+  });
+
+  it('names the values of a boolean column as the table shows them', async () => {
+    const { conditionText } = await pageModules('plugins/tables/browser/chips');
     const sold = { column: { label: 'Sold', kind: 'boolean' }, operator: 'eq', value: 'false' };
     expect(conditionText(sold)).to.equal('Sold is no');
   });
