@@ -2,7 +2,9 @@ import { Server } from '@modelcontextprotocol/server';
 import { type MountContext, version } from 'metro-forecast-api/plugin';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-const INSTRUCTIONS = 'Read-only tools, one per API endpoint. Each result is the JSON that the endpoint returns.';
+const INSTRUCTIONS =
+  'Read-only tools, one per API endpoint. Each result is the JSON that the endpoint returns. If a list has a next page, ' +
+  'a second text contains the argument for it.';
 
 export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(

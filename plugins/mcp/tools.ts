@@ -45,16 +45,28 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
       }
       const errors = tool.argumentErrors(given);
       if (errors.length > 0) return errorResult(errors.join('\n'));
-      const { status, body } = await ask(tool.target(given));
+      const { status, headers, body } = await ask(tool.target(given));
       if (status !== 200) return errorResult(errorText(body));
       const bytes = Buffer.byteLength(body);
-      return bytes > maxAnswerBytes ? errorResult(tool.tooLong(bytes, maxAnswerBytes)) : { content: text(body) };
+      if (bytes > maxAnswerBytes) return errorResult(tool.tooLong(bytes, maxAnswerBytes));
+      return { content: [...text(body), ...aboutPages(headers)] };
     },
   };
 };
 
 const text = (content: string) => [{ type: 'text' as const, text: content }];
 const errorResult = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
+
+/** Tools return no headers, so the total count and the link to the next page become texts. */
+const aboutPages = (headers: Awaited<ReturnType<Ask>>['headers']) => {
+  const { link, 'total-count': total } = headers;
+  const next = /^<\?([^>]*)>; rel="next"/.exec(String(link))?.[1];
+  const after = new URLSearchParams(next).get('after');
+  return [
+    ...(total === undefined ? [] : text(`All pages together have ${total} rows.`)),
+    ...(after === null ? [] : text(`There is a next page. To get it, add the argument "after": "${after}".`)),
+  ];
+};
 
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;

@@ -49,6 +49,22 @@ describe('the plugin mcp', () => {
   });
   after(() => app.close());
 
+  it('returns the argument for the next page, except on the last page', async () => {
+    const client = await open(app, app.key);
+    const codes: string[] = [];
+    let after: string | undefined;
+    do {
+      const given = { limit: 2, sort: '-name', ...(after !== undefined && { after }) };
+      const { content } = await client.callTool({ name: 'list_markets', arguments: given });
+      const [rows, next] = content.map((each) => (each.type === 'text' ? each.text : ''));
+      codes.push(...JSON.parse(rows!).data.map(({ cbsa }: { cbsa: string }) => cbsa));
+      after = next === undefined ? undefined : /^There is a next page\. .* "after": "([^"]+)"\.$/.exec(next)![1]!;
+    } while (after !== undefined && codes.length < 100);
+    const { json } = await app.get('/markets?sort=-name');
+    expect(codes).to.deep.equal(json.data.map(({ cbsa }: { cbsa: string }) => cbsa));
+    expect(codes.length).to.be.above(2);
+  });
+
   for (const [how, negotiation] of Object.entries(NEGOTIATIONS)) {
     it(`lists every endpoint as a read-only tool, and each tool returns the response of its endpoint, after ${how}`, async () => {
       const client = await open(app, app.key, negotiation);
