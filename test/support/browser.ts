@@ -35,6 +35,8 @@ export interface BrowserOptions {
   readonly origin: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
+  /** Default: true */
+  readonly javaScriptEnabled?: boolean;
 }
 
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
@@ -54,6 +56,7 @@ export const openBrowser = async (context: Context, options: BrowserOptions): Pr
       headless: true,
       args: FLAGS,
       acceptDownloads: true,
+      javaScriptEnabled: options.javaScriptEnabled ?? true,
       colorScheme: options.colorScheme ?? 'light',
       viewport: { width: options.width ?? 1280, height: 900 },
     });

@@ -94,6 +94,20 @@ describe('signing in with a browser', function () {
     expect(page.url()).to.contain(`#/markets/${HOUSTON}`);
   };
 
+  it('needs JavaScript, and the pages say so instead of loading for ever', async function () {
+    const { page, close } = await openBrowser(this, { origin: service.origin, javaScriptEnabled: false });
+    try {
+      for (const path of ['/explore', '/docs', '/docs/csv', '/sign-in']) {
+        await page.goto(`${service.origin}${path}`);
+        const notice = await page.locator('noscript .notice').boundingBox();
+        expect(notice!.x, path).to.be.at.least(16);
+        expect(await page.locator('main').isVisible(), path).to.equal(false);
+      }
+    } finally {
+      await close();
+    }
+  });
+
   it('is needed once per browser, and a shared link keeps its view', async () => {
     await enterKey(true);
     const tab = await browser.page.context().newPage();
