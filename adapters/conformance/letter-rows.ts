@@ -122,6 +122,12 @@ export const letterDocuments = (): readonly Document[] => {
       numbers: numbers.filter((_, i) => i % POWER_DOCUMENTS === part),
     })),
     { text: 'many fields', size: 0, title: '', ...fieldsOf(300), object: fieldsOf(1500) },
-    { text: 'many values', size: 0, title: '', list: numbers, lists: numbers.slice(0, 500).map((number) => [number]) },
+    {
+      text: 'many values',
+      size: 0,
+      title: '',
+      list: numbers.map((_, i) => i),
+      lists: numbers.slice(0, 500).map((number) => [number]),
+    },
   ];
 };

@@ -166,15 +166,16 @@ export const totalsIn = (
   );
 };
 
-const byValues = ({ values }: Group, other: Group): number =>
-  JSON.stringify(values) < JSON.stringify(other.values) ? -1 : 1;
+const withPlainZeros = ({ values, count, numbers }: Group): Group => ({
+  values: values.map((value) => (value === 0 ? 0 : value)),
+  count,
+  ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
+});
 
 /** Sorts groups, and removes differences that the contract allows, such as -0 instead of 0. */
 export const inOrder = (groups: readonly Group[]): readonly Group[] =>
   groups
-    .map(({ values, count, numbers }) => ({
-      values: values.map((value) => (value === 0 ? 0 : value)),
-      count,
-      ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
-    }))
-    .sort(byValues);
+    .map(withPlainZeros)
+    .map((group) => ({ group, text: JSON.stringify(group.values) }))
+    .sort((one, other) => (one.text < other.text ? -1 : 1))
+    .map(({ group }) => group);
