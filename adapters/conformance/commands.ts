@@ -1,5 +1,6 @@
 /** Commands that the tests send to the second process, and the messages that carry them. */
 import type { StorageErrorCode } from 'metro-forecast-api/adapter';
+import type { Rows } from './fixture.js';
 
 export interface Commands {
   /** Closes the previous adapter, if any, and opens an adapter on the store in `folder`. */
@@ -18,6 +19,11 @@ export interface Commands {
   /** Describes the version that was current at the given time. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
   read(): Promise<object | undefined>;
+  /**
+   * Compares all rows and some random reads of the current version with `content`. Does the same with the version that
+   * was current at `time`, if given.
+   */
+  compare(content: Rows, seed: number, time?: number): Promise<void>;
   close(): Promise<void>;
   /** Closes the adapter. Resolves with the resources that keep the process running. */
   leave(): Promise<readonly string[]>;
@@ -35,6 +41,7 @@ export const COMMANDS = [
     'list',
     'asOf',
     'read',
+    'compare',
     'close',
     'leave',
   ] as const),

@@ -134,10 +134,10 @@ export const announces = async (state: State, actor: Actor): Promise<void> => {
 const READ = [items, items, readings, twins];
 
 /** Compares all rows with the model, and the results of some random reads. */
-const readsContent = async (state: State, snapshot: Snapshot, content: Rows, rule: string, count = 1) => {
+export const readsContent = async (snapshot: Snapshot, content: Rows, rule: string, seed: number, count = 1) => {
   await readsRows(snapshot, content, rule);
   // Reads several versions in the same way, to detect a cache of earlier results.
-  await readsAnything({ snapshot, rows: content, collections: READ }, state.reads, count);
+  await readsAnything({ snapshot, rows: content, collections: READ }, seed, count);
 };
 
 export const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
@@ -146,7 +146,7 @@ export const readsAsOf = async (state: State, { opened: { adapter }, name }: Act
   const rule = `asOf(${shown(time)}) of ${name}`;
   try {
     sameValue(snapshot && about(snapshot), move && described(move), rule);
-    if (snapshot) await readsContent(state, snapshot, move!.version.content, rule);
+    if (snapshot) await readsContent(snapshot, move!.version.content, rule, state.reads);
   } finally {
     snapshot?.release();
   }
@@ -168,7 +168,7 @@ const readsHeld = async ({ snapshot, ...move }: Held, state: State): Promise<voi
   const rule = `a snapshot that ${move.by} holds`;
   sameValue(about(snapshot), described(move), rule);
   try {
-    await readsContent(state, snapshot, move.version.content, rule);
+    await readsContent(snapshot, move.version.content, rule, state.reads);
   } catch (error) {
     // The contract leaves open whether an adapter keeps versions that only other adapters hold.
     const isDeleted = state.limits.versions && !state.isStored(move.version);
@@ -209,7 +209,7 @@ export const agrees = async (state: State, actor: Actor, which: number): Promise
     await actor.opened.adapter.ping();
     const { content } = state.current.version;
     await withSnapshot(actor.opened, (snapshot: Snapshot) =>
-      readsContent(state, snapshot, content, `the snapshot of ${actor.name}`, CURRENT_READS),
+      readsContent(snapshot, content, `the snapshot of ${actor.name}`, state.reads, CURRENT_READS),
     );
   }
   const times = state.limits.versions ? [...boundaries(state, which), LAST_TIME, FIRST_TIME] : [];
@@ -230,11 +230,13 @@ export const isServed = async (state: State, process: OtherProcess, which: numbe
   };
   await eventually(`the other process serves "${version.name}"`, isCurrent, limits.followMs);
   sameList(found!.items, version.content['items'] ?? [], 'the items in the other process');
+  await process.compare(version.content, state.reads);
   if (!limits.versions) return;
   sameList(summaries(await process.list()), expectedList(state), 'list() in the other process');
   for (const time of boundaries(state, which)) {
     const move = state.at(time);
     const expected = move && { ...described(move), items: move.version.content['items'] ?? [] };
     sameValue(await process.asOf(time), expected, `asOf(${shown(time)}) in the other process`);
+    if (move) await process.compare(move.version.content, state.reads, time);
   }
 };

@@ -4,8 +4,8 @@ import { itemsOf, rows } from './fixture.js';
 import { manifestOf } from './manifest.js';
 import { agreed, isServed } from './model-checks.js';
 import type { Actor, State } from './model-state.js';
-import type { OtherProcess } from './start-process.js';
-import { resetClock } from './steps.js';
+import { type OtherProcess, publishesInTime } from './start-process.js';
+import { datasetWith, newRows, resetClock } from './steps.js';
 
 /** @param how selects how many versions are kept */
 export type Prune = (by: string, how: number, prune: (keep: number) => Promise<readonly string[]>) => Promise<void>;
@@ -46,7 +46,9 @@ export class Elsewhere {
     const version = state.find(name);
     if (kind === 'kill') {
       if (version) return this.#kill(process, 'while it is idle');
-      return this.#kill(process, `while it publishes "${name}"`, () => process.beginToPublish(name, created));
+      await this.#kill(process, `while it publishes "${name}"`, () => process.beginToPublish(name, created));
+      // Without versions, no later step uses this name.
+      return versions ? undefined : this.#publishKilled(name, created, how);
     }
     if (how % 4 === 0 && versions) return this.#prune('another process', how, process.prune);
     if (how % 4 < 2) return this.agrees(how);
@@ -59,6 +61,18 @@ export class Elsewhere {
     const { since } = await agreed(this.#actors, state.limits.followMs, state.current.since);
     if (version) state.activated(version, since);
     else state.published(manifestOf(name, created), { ...rows, items: itemsOf(name) }, since);
+  }
+
+  /** Publishes other rows under the name of the killed publication. They must replace its rows. */
+  async #publishKilled(name: string, created: string, how: number): Promise<void> {
+    const state = this.#state;
+    const [{ name: by, opened }] = this.#actors as [Actor];
+    const manifest = manifestOf(name, created);
+    const content = newRows(how);
+    state.log.push(`${by} publishes "${name}", created at ${created}`);
+    await publishesInTime(opened.adapter, datasetWith(manifest, content));
+    const { since } = await agreed(this.#actors, state.limits.followMs, state.current!.since);
+    state.published(manifest, content, since);
   }
 
   async #kill(process: OtherProcess, when: string, before?: () => Promise<void>): Promise<void> {

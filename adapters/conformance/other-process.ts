@@ -1,8 +1,5 @@
-import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Dataset, StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, isEmpty, limitOf, sameList, sameValue, within } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -28,27 +25,14 @@ import {
 } from './instance.js';
 import { serves } from './instances.js';
 import { cannotChange, isExclusive, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
-import type { OtherProcess, Processes } from './start-process.js';
+import { SEED } from './property.js';
+import { type OtherProcess, type Processes, publishesInTime } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
-import { LOCK_MS, patiently } from './time-limits.js';
+import { patiently } from './time-limits.js';
 
 const START_MS = 20_000;
-/** Pause before `publish()` is called again after a conflict, in milliseconds. */
-const RETRY_MS = 500;
 /** The locks of a killed process on versions must expire within this time, in milliseconds. */
 const HOLD_MS = 90_000;
-
-/** Until the lock of a killed process expires, `publish()` waits or rejects with `conflict`. */
-const publishesInTime = async (adapter: StorageAdapter, dataset: Dataset): Promise<void> => {
-  const end = performance.now() + limitOf(LOCK_MS);
-  while (performance.now() < end) {
-    const [settled] = await Promise.allSettled([adapter.publish!(dataset)]);
-    if (settled.status === 'fulfilled') return;
-    await failsWith('conflict', () => Promise.reject(settled.reason));
-    await delay(RETRY_MS);
-  }
-  assert.fail(`expected the lock of a killed process to expire within ${LOCK_MS} ms`);
-};
 
 export const describeOtherProcess = (target: AdapterUnderTest, processes: Processes): void => {
   const alone = standsAlone(target) || processes.obstacle;
@@ -88,12 +72,14 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
       },
     );
 
-    const isServed = async (version: string, created: string): Promise<void> =>
+    const isServed = async (version: string, created: string): Promise<void> => {
       sameValue(
         await processes.running().read(),
         { ...aboutDataset(version, created), items: itemsIn(version) },
         'the other process to serve what was published',
       );
+      await processes.running().compare({ ...rows, items: itemsIn(version) }, SEED);
+    };
 
     test(alone, 'finds the whole dataset that was published, in any time zone', () => isServed(FIRST, FIRST_CREATED));
 

@@ -10,6 +10,7 @@ import type { Commands, Request, Response } from './commands.js';
 import { find } from './find-rows.js';
 import { anotherDataset, collections, datasetOf, items, largeRows } from './fixture.js';
 import { about, beginToPublish, makeIn, type Opened } from './instance.js';
+import { readsContent } from './model-checks.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
@@ -113,6 +114,15 @@ const commands: Commands = {
   async read() {
     await opened!.adapter.ping();
     return described(opened!.adapter.snapshot());
+  },
+  async compare(content, seed, time) {
+    const { adapter } = opened!;
+    const snapshot = time === undefined ? adapter.snapshot() : await adapter.versions!.asOf(new Date(time));
+    try {
+      await readsContent(snapshot!, content, 'the other process', seed);
+    } finally {
+      snapshot?.release();
+    }
   },
   close: async () => opened?.adapter.close(),
   async leave() {

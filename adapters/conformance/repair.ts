@@ -13,7 +13,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { changedTo, followMs, hasItems } from './instance.js';
+import { changedTo, followMs, hasItems, isCurrent } from './instance.js';
 import { serves } from './instances.js';
 import { isExclusive, isUnnoticed, standsAlone, withoutDamage } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
@@ -126,15 +126,25 @@ export const describeRepair = (target: AdapterUnderTest): void => {
       obstacle || isExclusive(target) || isUnnoticed(target),
       'is reported by open adapters, which serve the previous rows until it is replaced',
       async (instance) => {
-        const { adapter, problems } = instance;
-        await target.damage!(adapter);
-        const isReported = () => typeof problems.at(-1) === 'string';
-        await eventually('problem() is called with a message', isReported, followMs(target));
-        await hasItems(instance, rows['items']!);
-        await adapter.publish!(anotherDataset());
-        await hasItems(instance, itemsOf(SECOND));
-        const isResolved = () => problems.at(-1) === undefined;
-        await eventually('problem() is called without a message', isResolved, followMs(target));
+        const { adapter } = instance;
+        const other = await instance.another();
+        let served = rows['items']!;
+        // The adapter replaces the invalid dataset first, and another adapter the next one.
+        for (const [publisher, version, created] of [
+          [adapter, SECOND, SECOND_CREATED],
+          [other.adapter, THIRD, THIRD_CREATED],
+        ] as const) {
+          await target.damage!(adapter);
+          const isReported = () => [instance, other].every((each) => Boolean(each.problems.at(-1)));
+          await eventually('problem() is called with a message', isReported, followMs(target));
+          await hasItems(instance, served);
+          await publisher.publish!(anotherDataset(version, created));
+          await isCurrent(target, instance, version);
+          served = itemsOf(version);
+          await hasItems(instance, served);
+          const isResolved = () => [instance, other].every((each) => each.problems.at(-1) === undefined);
+          await eventually('problem() is called without a message', isResolved, followMs(target));
+        }
       },
     );
   });

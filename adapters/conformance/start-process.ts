@@ -1,17 +1,22 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { StorageError } from 'metro-forecast-api/adapter';
+import { type Dataset, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
-import { within } from './expect.js';
+import { failsWith, limitOf, within } from './expect.js';
 import { type Obstacle, withoutProcess } from './obstacles.js';
+import { LOCK_MS } from './time-limits.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
 /**
  * Time limit of a call in milliseconds. A call can take up to `LOCK_MS` if it waits for the lock of a killed process.
  */
 const CALL_MS = 60_000;
+/** Pause before `publish()` is called again after a conflict, in milliseconds. */
+const RETRY_MS = 500;
 /** A time zone with an unusual offset (UTC+12:45, UTC+13:45 in summer), to catch stores that use local time. */
 export const TIME_ZONE = 'Pacific/Chatham';
 
@@ -96,6 +101,18 @@ export const processesOf = (target: AdapterUnderTest, file: string | undefined):
       return current;
     },
   };
+};
+
+/** Until the lock of a killed process expires, `publish()` waits or rejects with `conflict`. */
+export const publishesInTime = async (adapter: StorageAdapter, dataset: Dataset): Promise<void> => {
+  const end = performance.now() + limitOf(LOCK_MS);
+  while (performance.now() < end) {
+    const [settled] = await Promise.allSettled([adapter.publish!(dataset)]);
+    if (settled.status === 'fulfilled') return;
+    await failsWith('conflict', () => Promise.reject(settled.reason));
+    await delay(RETRY_MS);
+  }
+  assert.fail(`expected the lock of a killed process to expire within ${LOCK_MS} ms`);
 };
 
 interface PromiseWithResolvers {

@@ -11,8 +11,7 @@ export const KINDS = [
   ...(['in another process', 'in another process', 'kill'] as const),
 ];
 
-/** `kill` is included because the store may then reject publications until the lock of the killed process expires. */
-const ONLY_WITH_VERSIONS: readonly string[] = ['activate', 'prune', 'hold as of', 'at once', 'kill'];
+const ONLY_WITH_VERSIONS: readonly string[] = ['activate', 'prune', 'hold as of', 'at once'];
 
 export const KINDS_WITHOUT_VERSIONS = KINDS.filter((kind) => !ONLY_WITH_VERSIONS.includes(kind));
 

@@ -1,4 +1,5 @@
-import type { Manifest } from '../../../../core/contracts/dataset.js';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Capabilities, Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import type { Catalog, Content, FolderAdapter, Move } from '../folder-adapter.js';
@@ -95,6 +96,31 @@ export const currentBugs: readonly BrokenAdapter[] = [
         const isSmall = content['items']!.length === 0;
         super.commit(manifest, isSmall && this.#last ? this.#last : content);
         this.#last = content;
+      }
+    },
+  ),
+  broken(
+    'continues a killed publication when the same version is published again',
+    class extends CurrentAdapter {
+      override async readAll(dataset: Dataset, options: PublishOptions) {
+        const draft = this.path(`draft-${encodeURIComponent(dataset.manifest.version)}`);
+        const found = existsSync(draft) ? (JSON.parse(readFileSync(draft, 'utf8')) as readonly Document[]) : [];
+        const read = async function* (name: string) {
+          const read: Document[] = [];
+          for await (const batch of dataset.read(name)) {
+            for (const document of batch) read.push(document);
+            if (name === 'items') writeFileSync(draft, JSON.stringify(read));
+            yield batch;
+          }
+        };
+        try {
+          const content = await super.readAll({ ...dataset, read }, options);
+          if (!content['items']) return content;
+          const ids = new Set(content['items'].map(({ id }) => id));
+          return { ...content, items: [...found.filter(({ id }) => !ids.has(id)), ...content['items']] };
+        } finally {
+          rmSync(draft, { force: true });
+        }
       }
     },
   ),

@@ -51,4 +51,19 @@ export const repairBugs: readonly BrokenAdapter[] = [
     files: true,
     context: (context) => ({ ...context, problem: () => {} }),
   },
+  {
+    that: 'resolves a problem only when it publishes itself',
+    fails: [REPORTED],
+    files: true,
+    fault: ({ publish }, context) => ({
+      async publish(...given) {
+        await publish!(...given);
+        context.problem();
+      },
+    }),
+    context: (context) => ({
+      ...context,
+      problem: (message?: string) => message !== undefined && context.problem(message),
+    }),
+  },
 ];

@@ -152,7 +152,27 @@ const early = (adapter: StorageAdapter, context: AdapterContext): Partial<Storag
   },
 });
 
+/** Days are read as noon in UTC, so the tests pass in most time zones, but not in the zone of the other process. */
+const inLocalTime = (day: string): string => {
+  const noon = new Date(`${day}T12:00:00Z`);
+  return new Date(noon.getTime() - noon.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+};
+
 export const processFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'converts days to local time when it reads them',
+    folder: class extends FolderAdapter {
+      override contentOf(id: string) {
+        if (this.contents.has(id)) return super.contentOf(id);
+        const content = { ...super.contentOf(id) };
+        content['readings'] =
+          content['readings']?.map((row) => Object.freeze({ ...row, day: inLocalTime(String(row['day'])) })) ?? [];
+        this.contents.set(id, content);
+        return content;
+      }
+    },
+    fails: [`${PROCESS} finds the whole dataset that was published, in any time zone`],
+  },
   {
     that: 'notifies only adapters of its own process',
     sqlite: { pollMs: undefined },
