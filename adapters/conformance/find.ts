@@ -109,7 +109,7 @@ export const describeFind = (instance: () => Instance): void => {
     });
 
     it('on 0, -0, a negative number and the empty string, which are ordinary values', async () => {
-      await isSet(words, { order: words.key, equal: { word: '' } });
+      await isSet(words, { order: words.key, equal: { value: '' } });
       await isSet(spots, { order: BY_NAME, equal: { name: '' } });
       await isSet(spots, { order: BY_NAME, equal: { name: '', size: sizeOf('') } });
       for (const value of [0, -0, -1]) await isSet(numbers, { order: numbers.key, equal: { value } });
@@ -120,7 +120,7 @@ export const describeFind = (instance: () => Instance): void => {
       for (const station of ['', 'nort', 'northern', 'North', 'n%', '.*', 'north ']) {
         await isNothing(readings, { order: readings.key, equal: { station } });
       }
-      for (const word of absentWords) await isNothing(words, { order: words.key, equal: { word } });
+      for (const word of absentWords) await isNothing(words, { order: words.key, equal: { value: word } });
       for (const value of absentNumbers) await isNothing(numbers, { order: numbers.key, equal: { value } });
       await isNothing(items, { order: BY_RANK, equal: { rank: 0 } });
     });
@@ -207,9 +207,9 @@ export const describeFind = (instance: () => Instance): void => {
     });
 
     it('bounds strings by code point', async () => {
-      await eachBound(words, words.key, [...valuesOf(all(words), 'word'), ...absentWords]);
+      await eachBound(words, words.key, [...valuesOf(all(words), 'value'), ...absentWords]);
       await eachBound(spots, BY_NAME, valuesOf(all(spots), 'name'));
-      await isSet(words, { order: words.key, range: { field: 'word', from: '\ufffe', to: '\u{1f46a}' } });
+      await isSet(words, { order: words.key, range: { field: 'value', from: '\ufffe', to: '\u{1f46a}' } });
     });
 
     it('bounds numbers by value, to the last bit', async () => {

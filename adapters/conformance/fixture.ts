@@ -73,7 +73,8 @@ export const numbers: Collection = {
   schema: object({ value: number, label: string }),
 };
 
-export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
+/** The key has the same name as that of `numbers`, but its values are strings. */
+export const words: Collection = { name: 'words', key: ['value'], schema: object({ value: string, units: integer }) };
 
 /** A collection whose keys have two fields. Some keys collide in an adapter that joins the fields with a separator. */
 export const pairs: Collection = {
@@ -209,7 +210,7 @@ const everyRow = once(() => ({
   ...rows,
   ...inKeyOrder({
     numbers: numberValues.map((value) => ({ value, label: String(value) })),
-    words: wordValues.map((word) => ({ word, units: word.length })),
+    words: wordValues.map((value) => ({ value, units: value.length })),
     pairs: pairRows,
     spots: spotRows,
     shapes: [...shapeValues.map(({ document }) => document), zeros, ...mixed],

@@ -31,19 +31,19 @@ const FEW = 8;
  * characters that JSON escapes.
  */
 const keysOf = (bytes: number): readonly Document[] =>
-  ['\x01a', '"a', 'ka', 'kb'].map(([letter, end]) => ({ word: `${letter!.repeat(bytes - 1)}${end}`, units: bytes }));
+  ['\x01a', '"a', 'ka', 'kb'].map(([letter, end]) => ({ value: `${letter!.repeat(bytes - 1)}${end}`, units: bytes }));
 
 /** Returns documents whose keys have at most `bytes` bytes, but about half or a quarter as many characters. */
 const wideKeysOf = (bytes: number): readonly Document[] =>
   ['é', '😀'].flatMap((letter) => {
     const start = letter.repeat(Math.floor((bytes - 1) / Buffer.byteLength(letter)));
-    return ['a', 'b'].map((end) => ({ word: start + end, units: bytes }));
+    return ['a', 'b'].map((end) => ({ value: start + end, units: bytes }));
   });
 
 /** Returns documents whose JSON has `bytes` bytes. `bytes` must be even, because "é" takes two bytes. */
 const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>
-  [...words].map((word) => {
-    const row = { word, units: 1, text: '' };
+  [...words].map((value) => {
+    const row = { value, units: 1, text: '' };
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
@@ -55,12 +55,12 @@ const spotsOf = (bytes: number): readonly Document[] =>
 const parts: Collection = {
   ...words,
   name: 'parts',
-  key: ['word', 'units', 'ratio'],
-  orders: [['ratio', 'units', 'word']],
+  key: ['value', 'units', 'ratio'],
+  orders: [['ratio', 'units', 'value']],
   schema: {
     type: 'object',
-    properties: { word: { type: 'string' }, units: { type: 'integer' }, ratio: { type: 'number' } },
-    required: ['word', 'units', 'ratio'],
+    properties: { value: { type: 'string' }, units: { type: 'integer' }, ratio: { type: 'number' } },
+    required: ['value', 'units', 'ratio'],
   },
 };
 
@@ -69,7 +69,7 @@ const partsOf = (bytes: number): readonly Document[] =>
   ['a', 'b']
     .flatMap((end) =>
       [-2e-300 / 3, -1e-300 / 3].map((ratio) => ({
-        word: `${'k'.repeat(bytes - 17)}${end}`,
+        value: `${'k'.repeat(bytes - 17)}${end}`,
         units: Number.MIN_SAFE_INTEGER,
         ratio,
       })),
@@ -77,8 +77,8 @@ const partsOf = (bytes: number): readonly Document[] =>
     .toSorted(compareBy(parts.key));
 
 const NUL_NAMES = [
-  { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
-  { word: 'b', units: 1, '\0': 1 },
+  { value: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
+  { value: 'b', units: 1, '\0': 1 },
 ];
 
 export const describeLimits = (target: AdapterUnderTest): void => {
@@ -110,9 +110,9 @@ export const describeLimits = (target: AdapterUnderTest): void => {
       sameList(await find(snapshot, words), documents, 'the documents as they were published');
       const some = documents.length > FEW ? [documents[0]!, documents.at(-1)!] : documents;
       for (const document of some) {
-        const found = await snapshot.get('words', [document['word'] as string]);
+        const found = await snapshot.get('words', [document['value'] as string]);
         sameValue(found, document, 'get() to return the published document');
-        const equal = { word: document['word'] as string };
+        const equal = { value: document['value'] as string };
         sameList(await find(snapshot, words, { equal }), [document], 'the document with the key');
       }
     });

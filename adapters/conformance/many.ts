@@ -166,7 +166,7 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
         for await (const batch of snapshot.find('crowd', { order: crowd.key, limit: 3000 })) batches.push(batch);
         sameSequence(crowd, batches.flat(), expected({ limit: 3000 }), { limit: 3000, kept: 'all batches' });
         const documents: Document[] = [];
-        for await (const batch of snapshot.find('words', { order: ['word'] })) documents.push(...batch);
+        for await (const batch of snapshot.find('words', { order: ['value'] })) documents.push(...batch);
         sameList(documents, allRows()['words']!, 'documents not to change after they were yielded');
       });
     });

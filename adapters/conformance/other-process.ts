@@ -92,6 +92,21 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
 
     test(
       publishes || silent,
+      'finds a publication time that comes from the clock, in any time zone',
+      async ({ adapter }, { read }) => {
+        await adapter.publish!(anotherDataset(SECOND, FIRST_CREATED));
+        const snapshot = adapter.snapshot();
+        const { publishedAt } = snapshot;
+        snapshot.release();
+        const published = { ...aboutDataset(SECOND, FIRST_CREATED), publishedAt, items: itemsIn(SECOND) };
+        const isSecond = async () => ((await read()) as { version?: string } | undefined)?.version === SECOND;
+        await eventually('the other process serves the new version', isSecond, followMs(target));
+        sameValue(await read(), published, 'the other process to serve what was published');
+      },
+    );
+
+    test(
+      publishes || silent,
       'publishes: open adapters in this process notice it, and their snapshots do not change',
       async (instance, { publish }) => {
         await withSnapshot(instance, async (held) => {

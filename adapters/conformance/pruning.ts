@@ -198,6 +198,18 @@ export const describePruning = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf(SECOND));
     });
 
+    test('prune() counts any number of snapshots', async (instance) => {
+      const held = Array.from({ length: 512 }, () => instance.adapter.snapshot());
+      await instance.adapter.publish!(anotherDataset());
+      for (const count of [512, 256, 255, 1]) {
+        while (held.length > count) held.pop()!.release();
+        isEmpty(await instance.adapter.versions!.prune(1), `prune() to keep a version with ${count} snapshots`);
+      }
+      await readsItems(held[0]!, rows['items']!);
+      held[0]!.release();
+      sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune() to delete a version after all releases');
+    });
+
     test('release(), a publication that fails and open() leave the locks of other snapshots', async (instance) => {
       const { adapter } = instance;
       const held = adapter.snapshot();

@@ -58,8 +58,8 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
     ? { note: [LONG_NOTE, LETTERS_NOTE, MARKUP_NOTE][i - 7] }
     : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
-  // A sum without compensation would lose the small prices, because the first price is much larger.
-  price: i === 0 ? 1e16 : 0.35,
+  // A sum without compensation would lose the small prices of each part, because its first price is much larger.
+  price: i % 100 === 0 ? 1e16 : 0.99,
 }));
 
 export const CONDITIONS: readonly (readonly Condition[])[] = [

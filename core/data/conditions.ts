@@ -161,7 +161,8 @@ export const planRead = (
   const fixed = new Set(where.filter(({ operator }) => operator === 'eq').map(({ field }) => field));
   const nameOf = (each: readonly string[]): string => orderName(each.filter((field) => !fixed.has(field)));
   const all = [key, ...orders];
-  const alike = order ? [order, ...all.filter((each) => nameOf(each) === nameOf(order))] : all;
+  const name = order && nameOf(order);
+  const alike = order ? [order, ...all.filter((each) => nameOf(each) === name)] : all;
   const plans = alike.map((each) => planIn(each, where));
   return plans.reduce((best, each) => (each.rank > best.rank ? each : best)).plan;
 };

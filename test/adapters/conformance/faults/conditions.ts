@@ -174,7 +174,7 @@ export const conditionBugs: readonly BrokenAdapter[] = [
     capabilities: { publish: true, versions: true, durable: true, limits: { keyBytes: 400 } },
     folder: class extends FolderAdapter {
       override encode(document: Document, name: string) {
-        const { word } = document;
+        const { value: word } = document;
         if (typeof word !== 'string' || Buffer.byteLength(word) < 400) return super.encode(document, name);
         throw invalidCollection(this.context.collections.get(name)!, 'a key is too long');
       }

@@ -178,11 +178,11 @@ export const letterBugs: readonly BrokenAdapter[] = [
           async *read(name) {
             for await (const batch of dataset.read(name)) {
               yield batch.map((document) => {
-                const { word } = document;
+                const { value: word } = document;
                 if (typeof word !== 'string') return document;
                 if (word.length > 400) throw new StorageError('invalid_dataset', 'The key is too long.');
                 const isCut = word.length < 350 && Buffer.byteLength(word) > 400;
-                return isCut ? { ...document, word: `${word.slice(0, 80)}${word.at(-1)}` } : document;
+                return isCut ? { ...document, value: `${word.slice(0, 80)}${word.at(-1)}` } : document;
               });
             }
           },
