@@ -199,6 +199,7 @@ class JsonAdapter implements StorageAdapter {
   }
 
   #startPolling(): void {
+    if (this.#closing.signal.aborted) return;
     this.#timer ??= setInterval(() => {
       if (this.#isPolling) return;
       this.#poll().catch((err) => this.#context.logger.error({ err }, 'the dataset directory could not be checked'));

@@ -147,8 +147,7 @@ export default {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
     };
-    /** Loads the file if it has changed. */
-    const reload = async () => {
+    const reloadIfChanged = async () => {
       const found = await stampOf(file);
       if (closed || found === undefined || found === stamp) return;
       const loaded = await load(file).catch((cause) => {
@@ -163,16 +162,17 @@ export default {
     };
     /** Reloads run one after another, so that the newest file is loaded last. */
     const poll = () => {
-      const loading = polling.then(reload);
+      const loading = polling.then(reloadIfChanged);
       polling = loading.catch(() => context.problem('The dataset file cannot be read.'));
       return loading;
     };
     return {
       async open() {
         assertUsable();
+        // Polling continues if the file is invalid, because another process may replace it.
+        timer ??= setInterval(() => poll().catch(() => {}), POLL_MS).unref();
         await poll();
         assertUsable();
-        timer ??= setInterval(() => poll().catch(() => {}), POLL_MS).unref();
       },
       async close() {
         closed = true;
