@@ -162,7 +162,8 @@ export const planRead = (
   const nameOf = (each: readonly string[]): string => orderName(each.filter((field) => !fixed.has(field)));
   const all = [key, ...orders];
   const name = order && nameOf(order);
-  const alike = order ? [order, ...all.filter((each) => nameOf(each) === name)] : all;
+  const others = fixed.size > 0 ? all.filter((each) => nameOf(each) === name) : [];
+  const alike = order ? [order, ...others] : all;
   const plans = alike.map((each) => planIn(each, where));
   return plans.reduce((best, each) => (each.rank > best.rank ? each : best)).plan;
 };

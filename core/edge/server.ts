@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -156,7 +155,7 @@ export class HttpServer {
     const deadline = setTimeout(() => destroyAll(this.#sockets), deadlineMs);
     await closed;
     // Node closes the server before it reports the end of aborted responses, which must still be logged.
-    await Promise.all([...this.#sockets].map((socket) => once(socket, 'close')));
+    await Promise.all([...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     clearInterval(sweep);
     clearTimeout(deadline);
     this.#server.close();

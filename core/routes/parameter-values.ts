@@ -71,26 +71,28 @@ export const article = ({ type, items }: JsonSchema): string => {
 /** Error messages give only examples from lists with more allowed values than this. */
 export const MOST_LISTED = 24;
 
+/** @param isSingle true if the value is not an item of a list */
+const notAllowed = (sent: string, values: readonly string[], isSingle: boolean): string => {
+  const isList = isSingle && sent.includes(',') && sent.split(',').some((each) => values.includes(each.trim()));
+  if (isList) return `allows only one value, not the list "${excerpt(sent)}"`;
+  const sameLetters = values.find((value) => value.toLowerCase() === sent.toLowerCase());
+  // Any two very short strings are similar, so a suggestion would be arbitrary.
+  const guess = sameLetters ?? (sent.length > 2 ? nearest(sent, values) : undefined);
+  if (guess !== undefined) return `does not allow "${excerpt(sent)}"; did you mean "${guess}"?`;
+  // In `sort`, each name is also allowed with a minus sign.
+  const names = values.filter((value) => !(value.startsWith('-') && values.includes(value.slice(1))));
+  const more = names.length < values.length ? ', also with -' : '';
+  const isListed = names.length <= MOST_LISTED;
+  if (isListed && isSingle) return `must be one of ${names.join(', ')}${more}`;
+  const allowed = isListed ? `: ${names.join(', ')}` : ` include ${names.slice(0, 3).join(', ')}`;
+  // The allowed values make the message long, so a value that is longer than all of them is cut off.
+  const longest = Math.max(...values.map(({ length }) => length));
+  return `does not allow "${excerpt(sent, longest)}"; allowed values${allowed}${more}`;
+};
+
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
-  if (keyword === 'enum') {
-    const [sent, values] = [String(data), (schema as unknown[]).map(String)];
-    const isList =
-      instancePath === '' && sent.includes(',') && sent.split(',').some((each) => values.includes(each.trim()));
-    if (isList) return `allows only one value, not the list "${excerpt(sent)}"`;
-    const sameLetters = values.find((value) => value.toLowerCase() === sent.toLowerCase());
-    // Any two very short strings are similar, so a suggestion would be arbitrary.
-    const guess = sameLetters ?? (sent.length > 2 ? nearest(sent, values) : undefined);
-    // In `sort`, each name is also allowed with a minus sign.
-    const names = values.filter((value) => !(value.startsWith('-') && values.includes(value.slice(1))));
-    const isListed = names.length <= MOST_LISTED;
-    const more = names.length < values.length ? ', each also with "-"' : '';
-    if (guess === undefined && isListed && instancePath === '') return `must be one of ${names.join(', ')}${more}`;
-    const allowed = isListed
-      ? `allowed values: ${names.join(', ')}${more}`
-      : `allowed values include ${names.slice(0, 3).join(', ')}${more}`;
-    return `does not allow "${excerpt(sent)}"; ${guess === undefined ? allowed : `did you mean "${guess}"?`}`;
-  }
+  if (keyword === 'enum') return notAllowed(String(data), (schema as unknown[]).map(String), instancePath === '');
   if (keyword === 'maxLength') return `must have at most ${schema} characters`;
   if (keyword === 'maxItems') return `must have at most ${schema} values`;
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';

@@ -94,7 +94,7 @@ describe('signing in with a browser', function () {
     expect(page.url()).to.contain(`#/markets/${HOUSTON}`);
   };
 
-  it('needs JavaScript, and the pages say so instead of loading for ever', async function () {
+  it('needs JavaScript, and the pages say so instead of loading forever', async function () {
     const { page, close } = await openBrowser(this, { origin: service.origin, javaScriptEnabled: false });
     try {
       for (const path of ['/explore', '/docs', '/docs/csv', '/sign-in']) {

@@ -108,7 +108,7 @@ describe('compileInput(route)', () => {
     [{ type: 'string', format: 'date' }, '2026-02-30', 'must be a calendar date, such as 2024-01-31'],
     [{ type: 'integer', maximum: 100 }, '101', 'must be <= 100'],
     [{ type: 'string', pattern: '^\\d{5}$' }, '264', 'must be 5 digits'],
-    [{ type: 'string', enum: ['a', '-a', 'b', '-b'] }, 'c', 'must be one of a, b, each also with "-"'],
+    [{ type: 'string', enum: ['a', '-a', 'b', '-b'] }, 'c', 'must be one of a, b, also with -'],
     [{ type: 'string', pattern: '^x', minLength: 1 }, '', 'must not be empty and must match pattern "^x"'],
   ] as const) {
     it(`rejects ${JSON.stringify(value)} with "${issue}"`, () => {
