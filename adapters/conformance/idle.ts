@@ -35,25 +35,31 @@ const startBefore = <T extends { readonly instance: { stop(): Promise<unknown> }
   return () => started!;
 };
 
-const startTwo = async (target: AdapterUnderTest, prepare?: (instance: Instance) => Promise<void>) => {
+/** Starts an instance, and stops it if `prepare` fails. */
+const startWith = async <T>(target: AdapterUnderTest, prepare: (instance: Instance) => Promise<T>): Promise<T> => {
   const instance = await startInstance(target);
   try {
-    await prepare?.(instance);
-    const alone = isExclusive(target) || (await mightStandAlone(target, instance));
-    return { instance, alone, other: alone ? instance : await instance.another() };
+    return await prepare(instance);
   } catch (error) {
     await instance.stop();
     throw error;
   }
 };
 
-const startHolding = async (target: AdapterUnderTest) => {
-  const two = await startTwo(target, ({ adapter }) => adapter.publish!(anotherDataset()));
-  const { adapter } = two.other;
-  const calls = [two.instance, two.other].map(({ changes }) => [changes, changes.length] as const);
-  const held = [adapter.snapshot(), await adapter.versions?.asOf(new Date(FIRST_CREATED))];
-  return { ...two, calls, held: held.flatMap((snapshot) => snapshot ?? []), since: performance.now() };
+const otherOf = async (target: AdapterUnderTest, instance: Instance) => {
+  const alone = isExclusive(target) || (await mightStandAlone(target, instance));
+  return { alone, other: alone ? instance : await instance.another() };
 };
+
+const startHolding = (target: AdapterUnderTest) =>
+  startWith(target, async (instance) => {
+    await instance.adapter.publish!(anotherDataset());
+    const { alone, other } = await otherOf(target, instance);
+    const calls = [instance, other].map(({ changes }) => [changes, changes.length] as const);
+    const snapshots = [other.adapter.snapshot(), await other.adapter.versions?.asOf(new Date(FIRST_CREATED))];
+    const held = snapshots.flatMap((snapshot) => snapshot ?? []);
+    return { instance, alone, other, calls, held, since: performance.now() };
+  });
 
 /**
  * Begins a publication, and at once tries to publish another version. After `LONG_MS`, or when `end` is called, tries
@@ -82,9 +88,9 @@ const publishSlowly = async (publisher: StorageAdapter, other: StorageAdapter) =
   return { hasLock: first !== 'fulfilled', since, end };
 };
 
-const startPublishing = async (target: AdapterUnderTest) => {
-  const { instance, other } = await startTwo(target);
-  try {
+const startPublishing = (target: AdapterUnderTest) =>
+  startWith(target, async (instance) => {
+    const { other } = await otherOf(target, instance);
     // The time limit of publish() is shorter than this publication.
     const publishing = await publishSlowly(unlimited(instance.adapter), unlimited(other.adapter));
     const stop = async () => {
@@ -92,11 +98,7 @@ const startPublishing = async (target: AdapterUnderTest) => {
       await instance.stop();
     };
     return { ...publishing, instance: { stop } };
-  } catch (error) {
-    await instance.stop();
-    throw error;
-  }
-};
+  });
 
 /** Starts the idle adapters before the other tests run. Returns a function that defines the tests. */
 export const startIdle = (target: AdapterUnderTest): (() => void) => {
