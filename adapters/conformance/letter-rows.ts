@@ -127,7 +127,7 @@ export const letterDocuments = (): readonly Document[] => {
       size: 0,
       title: '',
       // Integers with many digits make the document long, and take less time to parse than other numbers.
-      list: Array.from({ length: 5000 }, (_, i) => 1e12 + i),
+      list: Array.from({ length: 5200 }, (_, i) => 1e12 + i),
       lists: numbers.slice(0, 500).map((number) => [number]),
     },
   ];
