@@ -3,6 +3,7 @@
  * The built-in adapters import only from this file.
  */
 
+import { BufferPool } from './core/data/buffer-pool.js';
 import { workerCount } from './core/util/is-worker.js';
 import { memoryLimit } from './core/util/memory-limit.js';
 
@@ -42,6 +43,7 @@ export type {
   TotalsQuery,
   Versions,
 } from './core/contracts/storage.js';
+export type { BufferPool } from './core/data/buffer-pool.js';
 export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { type CollectionSize, IndexedCollection } from './core/data/indexed-collection.js';
@@ -69,4 +71,4 @@ export * as files from './core/util/files.js';
 export { packageVersion as version } from './core/util/package.js';
 
 /** The memory limit is in bytes and is shared by all worker processes. */
-export const resources = { memoryLimit, workerCount } as const;
+export const resources = { memoryLimit, workerCount, BufferPool } as const;

@@ -15,6 +15,7 @@ import {
   MANIFEST_FILE,
   type PublishOptions,
   publishing,
+  resources,
   type Snapshot,
   type StorageAdapter,
   StorageError,
@@ -77,6 +78,7 @@ class JsonAdapter implements StorageAdapter {
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
   readonly #digests = new Map<string, string>();
+  readonly #pool = new resources.BufferPool();
   #files: readonly string[] = [];
   #stamp: string | undefined;
   #checkedContent: string | undefined;
@@ -222,10 +224,10 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #load(): Promise<StorageError | undefined> {
-    const { collections } = this.#context;
     const result = await load(this.#path, {
-      collections,
+      collections: this.#context.collections,
       served: this.#current?.size,
+      pool: this.#pool,
       checkedContent: this.#checkedContent,
       signal: this.#closing.signal,
     });

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   audit,
   BackgroundPacing,
+  type BufferPool,
   type Collection,
   checkDataset,
   type DirectoryDataset,
@@ -36,6 +37,8 @@ interface LoadResult {
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly served?: DatasetSize | undefined;
+  /** Provides memory, and gets it back when a version is no longer read. */
+  readonly pool?: BufferPool;
   /** The `content` of the last valid load. Rows that have not changed since then are not validated again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
@@ -71,14 +74,15 @@ const named = (cause: unknown, path: string): StorageError => {
 const read = async (
   path: string,
   dataset: DirectoryDataset,
-  { collections, served, checkedContent, signal }: LoadOptions,
+  { collections, served, pool, checkedContent, signal }: LoadOptions,
 ): Promise<Loaded> => {
   const size = await sizeOf(dataset, collections);
   assertFits(size, served);
+  if (served) await pool?.reclaim(signal);
 
-  const indexed = new Map(
-    [...collections].map(([name, collection]) => [name, new IndexedCollection(collection, size.collections.get(name))]),
-  );
+  const newCollection = (collection: Collection) =>
+    new IndexedCollection(collection, size.collections.get(collection.name), pool);
+  const indexed = new Map([...collections].map(([name, collection]) => [name, newCollection(collection)]));
   const pacing = new BackgroundPacing();
   const pause = () => (served ? pacing.pause(signal) : setImmediate(undefined, { signal }));
   const errors = await checkDataset(dataset, collections, {

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import type { BufferPool } from './buffer-pool.js';
 
 const LEAST_BYTES = 16 * 1024;
 /** The size of a buffer, unless a larger size is expected. */
@@ -8,39 +9,47 @@ const USUAL_BYTES = 16 * 1024 * 1024;
  * it ends.
  */
 const MOST_BYTES = Math.min(1024 * 1024 * 1024, Math.floor(getHeapStatistics().heap_size_limit / 8));
+/** A buffer from the pool has at least LEAST_POOLED_BYTES and at most MOST_POOLED_BYTES. */
+const LEAST_POOLED_BYTES = 16 * 1024 * 1024;
+const MOST_POOLED_BYTES = 1024 * 1024 * 1024;
 /** Typed arrays must start at a multiple of the size of their elements. */
 const ALIGNMENT = 8;
 
 /**
  * Divides large buffers into arrays. V8 counts the bytes of new buffers, and starts a full garbage collection after
  * 64 MB. Each buffer that is allocated during this collection delays requests further. A single large buffer causes
- * only one collection. Its memory is freed when none of its arrays is in use.
+ * only one collection. Its memory is freed, or returned to the pool, when none of its arrays is in use.
  */
 export class Arena {
   readonly #expected: number;
-  #buffer = new ArrayBuffer(0);
+  readonly #pool: BufferPool | undefined;
+  #buffer: ArrayBufferLike = new ArrayBuffer(0);
   #used = 0;
   #total = 0;
 
-  /** @param expected the number of bytes that will probably be needed */
-  constructor(expected = 0) {
+  /**
+   * @param expected the number of bytes that will probably be needed
+   * @param pool provides large buffers
+   */
+  constructor(expected = 0, pool?: BufferPool) {
     this.#expected = Math.ceil(expected);
+    this.#pool = pool;
   }
 
   /** The bytes are not set to zero. */
-  bytes(length: number): Buffer<ArrayBuffer> {
+  bytes(length: number): Buffer {
     const start = this.#take(length);
     return Buffer.from(this.#buffer, start, length);
   }
 
   /** The numbers are not set to zero. */
-  integers(length: number): Uint32Array<ArrayBuffer> {
+  integers(length: number): Uint32Array {
     const start = this.#take(length * Uint32Array.BYTES_PER_ELEMENT);
     return new Uint32Array(this.#buffer, start, length);
   }
 
   /** The numbers are not set to zero. */
-  doubles(length: number): Float64Array<ArrayBuffer> {
+  doubles(length: number): Float64Array {
     const start = this.#take(length * Float64Array.BYTES_PER_ELEMENT);
     return new Float64Array(this.#buffer, start, length);
   }
@@ -53,11 +62,19 @@ export class Arena {
   }
 
   #allocate(bytes: number): void {
-    const usual = Math.min(USUAL_BYTES, Math.max(LEAST_BYTES, this.#total));
-    const size = Math.max(bytes, Math.min(MOST_BYTES, Math.max(usual, this.#expected - this.#total)));
-    // Memory that is never written stays virtual, because `allocUnsafeSlow` does not set it to zero.
-    this.#buffer = Buffer.allocUnsafeSlow(size).buffer;
+    const missing = this.#expected - this.#total;
+    this.#buffer =
+      this.#pool && missing >= LEAST_POOLED_BYTES
+        ? this.#pool.take(Math.max(bytes, Math.min(MOST_POOLED_BYTES, missing)))
+        : this.#ownBuffer(bytes, missing);
     this.#used = 0;
-    this.#total += size;
+    this.#total += this.#buffer.byteLength;
+  }
+
+  #ownBuffer(bytes: number, missing: number): ArrayBuffer {
+    const usual = Math.min(USUAL_BYTES, Math.max(LEAST_BYTES, this.#total));
+    const size = Math.max(bytes, Math.min(MOST_BYTES, Math.max(usual, missing)));
+    // Memory that is never written stays virtual, because `allocUnsafeSlow` does not set it to zero.
+    return Buffer.allocUnsafeSlow(size).buffer;
   }
 }

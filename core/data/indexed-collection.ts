@@ -2,6 +2,7 @@
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
 import { Arena } from './arena.js';
+import type { BufferPool } from './buffer-pool.js';
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { joinedRows, PackedDocuments } from './packed-documents.js';
@@ -60,15 +61,18 @@ export class IndexedCollection {
   #positions: ReadonlyMap<string, Uint32Array> = new Map();
   readonly #fields = new Map<string, JsonFields>();
 
-  /** @param size the approximate size, for which memory is reserved */
-  constructor(collection: Collection, { rows, bytes }: CollectionSize = { rows: 0, bytes: 0 }) {
+  /**
+   * @param size the approximate size, for which memory is reserved
+   * @param pool provides the memory, and gets it back when the collection is no longer used
+   */
+  constructor(collection: Collection, { rows, bytes }: CollectionSize = { rows: 0, bytes: 0 }, pool?: BufferPool) {
     const { key, orders = [] } = collection;
     this.#collection = collection;
     this.#key = key;
     this.#orders = orders;
-    this.#arena = new Arena(PackedDocuments.memoryOf(rows, bytes) + 4 * rows * orders.length);
+    this.#arena = new Arena(PackedDocuments.memoryOf(rows, bytes) + 4 * rows * orders.length, pool);
     this.#documents = new PackedDocuments(this.#arena);
-    this.#sorter = new Sorter(collection, rows);
+    this.#sorter = new Sorter(collection, rows, pool);
   }
 
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {

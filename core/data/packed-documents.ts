@@ -98,8 +98,8 @@ export class PackedDocuments {
       ends.push(size - 1);
     }
     const buffers = parts.map(({ page, from, to }) => page.bytes.subarray(from, to));
-    const json = buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, size);
-    return { json: json.subarray(0, -1), ends };
+    // The copy does not depend on the memory of the pages, which may be used again for other documents.
+    return { json: Buffer.concat(buffers, size).subarray(0, -1), ends };
   }
 
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {

@@ -1,6 +1,7 @@
 import type { Collection } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { Arena } from './arena.js';
+import type { BufferPool } from './buffer-pool.js';
 import { JsonFields } from './json-fields.js';
 import { SortColumn } from './sort-column.js';
 import { fieldsToSortBy, orderName, sortPositions } from './sorted-positions.js';
@@ -19,10 +20,13 @@ export class Sorter {
   readonly #columns: ReadonlyMap<string, SortColumn>;
   #length = 0;
 
-  /** @param expected the approximate number of documents */
-  constructor({ key, orders = [] }: Collection, expected: number) {
+  /**
+   * @param expected the approximate number of documents
+   * @param pool provides memory for sorting
+   */
+  constructor({ key, orders = [] }: Collection, expected: number, pool?: BufferPool) {
     const names = [...new Set(orders.flatMap((order: readonly string[]) => fieldsToSortBy(order, key)))];
-    const arena = new Arena(expected * (names.length * PER_VALUE + PER_DOCUMENT));
+    const arena = new Arena(expected * (names.length * PER_VALUE + PER_DOCUMENT), pool);
     this.#key = key;
     this.#orders = orders;
     this.#arena = arena;

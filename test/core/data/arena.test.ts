@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Arena } from '../../../core/data/arena.js';
+import { BufferPool } from '../../../core/data/buffer-pool.js';
 
 const MIB = 2 ** 20;
 const arena = new URL('../../../core/data/arena.js', import.meta.url).href;
@@ -35,6 +36,22 @@ describe('Arena', () => {
     const options = [`--max-old-space-size=${limit / MIB}`, '--input-type=module', '--eval', script];
     const bytes = Number(execFileSync(process.execPath, options, { encoding: 'utf8' }));
     expect(bytes).to.be.within(limit / 16, limit / 4);
+  });
+
+  it('takes large buffers from the pool, and small ones not', () => {
+    const taken: number[] = [];
+    class ObservedPool extends BufferPool {
+      override take(bytes: number): SharedArrayBuffer {
+        taken.push(bytes);
+        return super.take(bytes);
+      }
+    }
+    const pool = new ObservedPool();
+    new Arena(15 * MIB, pool).bytes(1);
+    const arena = new Arena(1030 * MIB, pool);
+    const arrays = Array.from({ length: 1030 }, () => arena.bytes(MIB));
+    expect(taken).to.deep.equal([1024 * MIB]);
+    expect(new Set(arrays.map(({ buffer }) => buffer)).size).to.equal(1);
   });
 
   it('allocates larger and larger buffers if no size is expected', () => {

@@ -1,0 +1,71 @@
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const MIB = 2 ** 20;
+/** V8 starts a full garbage collection after 64 MB of new buffers. Memory that is never written stays virtual. */
+const BYTES_TO_COLLECT = 65 * MIB;
+/** How long a full garbage collection may take, in milliseconds. Afterwards, new memory is used. */
+const COLLECT_MS = 1000;
+/** V8 reports unreachable objects shortly after a collection. */
+const REPORT_MS = 20;
+/** Each buffer is larger than requested by this fraction, so that it still suffices if the data grows. */
+const ROOM = 1 / 8;
+
+/**
+ * Lends large buffers, and lends them again when no array uses them. If V8 freed the memory of a large dataset instead,
+ * the event loop would have to wait for 10 to 40 ms, because the operating system locks the memory map of the process.
+ *
+ * `take` returns a new object for the same memory each time. When this object has been collected, no array refers to
+ * the memory. V8 does not count the bytes of a `SharedArrayBuffer`, so a new buffer starts no garbage collection.
+ */
+export class BufferPool {
+  #unused: SharedArrayBuffer[] = [];
+  /** The buffers that the last load could use. */
+  #offered: ReadonlySet<SharedArrayBuffer> = new Set();
+  #lent = 0;
+  readonly #returned = new FinalizationRegistry<SharedArrayBuffer>((buffer) => {
+    this.#lent--;
+    this.#unused.push(buffer);
+  });
+
+  /** Returns a buffer of at least this size. The bytes of a buffer that was used before are not set to zero. */
+  take(bytes: number): SharedArrayBuffer {
+    const [fitting] = this.#unused
+      .filter(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes)
+      .sort((a, b) => a.byteLength - b.byteLength);
+    this.#unused = this.#unused.filter((buffer) => buffer !== fitting);
+    const buffer = fitting ?? new SharedArrayBuffer(Math.ceil(bytes * (1 + ROOM)));
+    const lent = structuredClone(buffer);
+    this.#lent++;
+    this.#returned.register(lent, buffer);
+    return lent;
+  }
+
+  /**
+   * Must be called before a load. Starts a garbage collection, and waits for the buffers that it finds unused. Buffers
+   * that the last load did not need are freed.
+   */
+  async reclaim(signal?: AbortSignal): Promise<void> {
+    this.#unused = this.#unused.filter((buffer) => !this.#offered.has(buffer));
+    if (this.#lent > 0) {
+      await collected(signal);
+      await delay(REPORT_MS, undefined, { signal });
+    }
+    this.#offered = new Set(this.#unused);
+  }
+}
+
+type Collection = PerformanceEntry & { readonly detail: { readonly kind: number } };
+
+const collected = async (signal: AbortSignal | undefined): Promise<void> => {
+  const timeout = new AbortController();
+  const observer = new PerformanceObserver((list) => {
+    const entries = list.getEntries() as Collection[];
+    if (entries.some(({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) timeout.abort();
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  Buffer.allocUnsafeSlow(BYTES_TO_COLLECT);
+  const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+  await delay(COLLECT_MS, undefined, { signal: either }).catch(() => signal?.throwIfAborted());
+  observer.disconnect();
+};
