@@ -9,21 +9,21 @@ const USUAL_BYTES = 16 * 1024 * 1024;
  * it ends.
  */
 const MOST_BYTES = Math.min(1024 * 1024 * 1024, Math.floor(getHeapStatistics().heap_size_limit / 8));
-/** A buffer from the pool has at least LEAST_POOLED_BYTES and at most MOST_POOLED_BYTES. */
+/** Smaller buffers are not taken from the pool. */
 const LEAST_POOLED_BYTES = 16 * 1024 * 1024;
-const MOST_POOLED_BYTES = 1024 * 1024 * 1024;
 /** Typed arrays must start at a multiple of the size of their elements. */
 const ALIGNMENT = 8;
 
 /**
  * Divides large buffers into arrays. V8 counts the bytes of new buffers, and starts a full garbage collection after
  * 64 MB. Each buffer that is allocated during this collection delays requests further. A single large buffer causes
- * only one collection. Its memory is freed, or returned to the pool, when none of its arrays is in use.
+ * only one collection. Its memory is freed when none of its arrays is in use. With a pool, the arrays must not be used
+ * after the arena has been garbage collected.
  */
 export class Arena {
   readonly #expected: number;
   readonly #pool: BufferPool | undefined;
-  #buffer: ArrayBufferLike = new ArrayBuffer(0);
+  #buffer = new ArrayBuffer(0);
   #used = 0;
   #total = 0;
 
@@ -37,19 +37,19 @@ export class Arena {
   }
 
   /** The bytes are not set to zero. */
-  bytes(length: number): Buffer {
+  bytes(length: number): Buffer<ArrayBuffer> {
     const start = this.#take(length);
     return Buffer.from(this.#buffer, start, length);
   }
 
   /** The numbers are not set to zero. */
-  integers(length: number): Uint32Array {
+  integers(length: number): Uint32Array<ArrayBuffer> {
     const start = this.#take(length * Uint32Array.BYTES_PER_ELEMENT);
     return new Uint32Array(this.#buffer, start, length);
   }
 
   /** The numbers are not set to zero. */
-  doubles(length: number): Float64Array {
+  doubles(length: number): Float64Array<ArrayBuffer> {
     const start = this.#take(length * Float64Array.BYTES_PER_ELEMENT);
     return new Float64Array(this.#buffer, start, length);
   }
@@ -63,18 +63,12 @@ export class Arena {
 
   #allocate(bytes: number): void {
     const missing = this.#expected - this.#total;
-    this.#buffer =
-      this.#pool && missing >= LEAST_POOLED_BYTES
-        ? this.#pool.take(Math.max(bytes, Math.min(MOST_POOLED_BYTES, missing)))
-        : this.#ownBuffer(bytes, missing);
-    this.#used = 0;
-    this.#total += this.#buffer.byteLength;
-  }
-
-  #ownBuffer(bytes: number, missing: number): ArrayBuffer {
     const usual = Math.min(USUAL_BYTES, Math.max(LEAST_BYTES, this.#total));
     const size = Math.max(bytes, Math.min(MOST_BYTES, Math.max(usual, missing)));
     // Memory that is never written stays virtual, because `allocUnsafeSlow` does not set it to zero.
-    return Buffer.allocUnsafeSlow(size).buffer;
+    this.#buffer =
+      this.#pool && missing >= LEAST_POOLED_BYTES ? this.#pool.take(size, this) : Buffer.allocUnsafeSlow(size).buffer;
+    this.#used = 0;
+    this.#total += this.#buffer.byteLength;
   }
 }

@@ -2,43 +2,43 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 import { setTimeout as delay } from 'node:timers/promises';
 
 const MIB = 2 ** 20;
-/** V8 starts a full garbage collection after 64 MB of new buffers. Memory that is never written stays virtual. */
+/** V8 starts a full garbage collection after 64 MB of new buffers. */
 const BYTES_TO_COLLECT = 65 * MIB;
 /** How long a full garbage collection may take, in milliseconds. Afterwards, new memory is used. */
 const COLLECT_MS = 1000;
-/** V8 reports unreachable objects shortly after a collection. */
+/** V8 reports collected objects shortly after a collection. */
 const REPORT_MS = 20;
 /** Each buffer is larger than requested by this fraction, so that it still suffices if the data grows. */
 const ROOM = 1 / 8;
 
 /**
- * Lends large buffers, and lends them again when no array uses them. If V8 freed the memory of a large dataset instead,
- * the event loop would have to wait for 10 to 40 ms, because the operating system locks the memory map of the process.
- *
- * `take` returns a new object for the same memory each time. When this object has been collected, no array refers to
- * the memory. V8 does not count the bytes of a `SharedArrayBuffer`, so a new buffer starts no garbage collection.
+ * Lends large buffers, and lends them again when they are no longer used. If V8 freed the memory of a large dataset
+ * instead, the event loop would have to wait for 10 to 40 ms, because the operating system locks the memory map of the
+ * process.
  */
 export class BufferPool {
-  #unused: SharedArrayBuffer[] = [];
+  #unused: ArrayBuffer[] = [];
   /** The buffers that the last load could use. */
-  #offered: ReadonlySet<SharedArrayBuffer> = new Set();
+  #offered: ReadonlySet<ArrayBuffer> = new Set();
   #lent = 0;
-  readonly #returned = new FinalizationRegistry<SharedArrayBuffer>((buffer) => {
+  readonly #returned = new FinalizationRegistry<ArrayBuffer>((buffer) => {
     this.#lent--;
     this.#unused.push(buffer);
   });
 
-  /** Returns a buffer of at least this size. The bytes of a buffer that was used before are not set to zero. */
-  take(bytes: number): SharedArrayBuffer {
+  /**
+   * Returns a buffer of at least this size. Its bytes are not set to zero.
+   * @param user The buffer is lent again after this object has been garbage collected. No other object may use it then.
+   */
+  take(bytes: number, user: object): ArrayBuffer {
     const [fitting] = this.#unused
       .filter(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes)
       .sort((a, b) => a.byteLength - b.byteLength);
     this.#unused = this.#unused.filter((buffer) => buffer !== fitting);
-    const buffer = fitting ?? new SharedArrayBuffer(Math.ceil(bytes * (1 + ROOM)));
-    const lent = structuredClone(buffer);
+    const buffer = fitting ?? Buffer.allocUnsafeSlow(Math.ceil(bytes * (1 + ROOM))).buffer;
     this.#lent++;
-    this.#returned.register(lent, buffer);
-    return lent;
+    this.#returned.register(user, buffer);
+    return buffer;
   }
 
   /**

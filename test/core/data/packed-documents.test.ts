@@ -48,9 +48,9 @@ describe('PackedDocuments', () => {
   it('stores all documents in one buffer if their size is known', () => {
     const rows = jsonRows(Array.from({ length: 200 }, (_, i) => ({ i, text: 'x'.repeat(1000) })));
     const batches = 100;
-    const buffers = new Set<ArrayBufferLike>();
+    const buffers = new Set<ArrayBuffer>();
     class ObservedArena extends Arena {
-      override bytes(length: number): Buffer {
+      override bytes(length: number): Buffer<ArrayBuffer> {
         const bytes = super.bytes(length);
         buffers.add(bytes.buffer);
         return bytes;
