@@ -86,6 +86,13 @@ const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, 
   },
 };
 
+/** Publications that are rejected, even if no other publication is in progress. */
+const REJECTED: readonly ((adapter: StorageAdapter) => Promise<void>)[] = [
+  (adapter) => adapter.publish!(anotherDataset(THIRD, THIRD_CREATED), { signal: AbortSignal.abort() }),
+  (adapter) => adapter.publish!(anotherDataset(FIRST, FOURTH_CREATED)),
+  (adapter) => adapter.publish!(brokenDataset(new Error('the file ends too early'), THIRD)),
+];
+
 export const describeTakingTurns = (target: AdapterUnderTest): void => {
   const publishes = isExclusive(target) || without(target, 'publish');
   const versions = publishes || without(target, 'versions');
@@ -162,6 +169,10 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
           if ((await settled(publish(THIRD))) !== 'rejected') return;
           // Later rejections can take longer than the first one, so they are not limited to WAIT_MS.
           for (const version of [FOURTH, 'fifth-5']) await failsWith('conflict', () => publish(version));
+          for (const reject of REJECTED) {
+            await Promise.allSettled([reject(adapter)]);
+            await failsWith('conflict', () => publish(FOURTH));
+          }
         } finally {
           resume();
           await publication;

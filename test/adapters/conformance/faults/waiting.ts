@@ -35,6 +35,23 @@ export const waitingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'is unlocked by a publication whose signal is aborted',
+    fails: ['a publication in progress keeps its adapter locked when other publications of the adapter were rejected'],
+    folder: class extends FolderAdapter {
+      #locks = 0;
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
+        if (options.signal?.aborted) this.publishing = false;
+        return super.publish(dataset, options);
+      }
+      override async lock(options: PublishOptions) {
+        if (this.#locks++ === 0) await super.lock(options);
+      }
+      override unlock() {
+        if (--this.#locks === 0) super.unlock();
+      }
+    },
+  },
+  {
     that: 'changes the time of an existing version when it rejects a publication',
     fails: ['versions publish() rejects with conflict for different content under an existing version, current or not'],
     folder: class extends FolderAdapter {
