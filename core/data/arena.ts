@@ -17,8 +17,8 @@ const ALIGNMENT = 8;
 /**
  * Divides large buffers into arrays. V8 counts the bytes of new buffers, and starts a full garbage collection after
  * 64 MB. Each buffer that is allocated during this collection delays requests further. A single large buffer causes
- * only one collection. Its memory is freed when none of its arrays is in use. With a pool, the arrays must not be used
- * after the arena has been garbage collected.
+ * only one collection. Without a pool, a buffer is freed when none of its arrays is in use. With a pool, its memory is
+ * used again after the arena has been garbage collected, so the users of the arrays must refer to the arena.
  */
 export class Arena {
   readonly #expected: number;

@@ -98,7 +98,7 @@ export class PackedDocuments {
       ends.push(size - 1);
     }
     const buffers = parts.map(({ page, from, to }) => page.bytes.subarray(from, to));
-    // The rows are copied, because the arena's memory is used again when no other object refers to the arena.
+    // The rows are copied, because their memory may be used again after the arena has been garbage collected.
     return { json: Buffer.concat(buffers, size).subarray(0, -1), ends };
   }
 

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { load } from '../../adapters/json/load.js';
 import type { Snapshot } from '../../core/contracts/storage.js';
+import { BufferPool } from '../../core/data/buffer-pool.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { until } from '../support/until.js';
-import { manifestOf } from '../support/weather.js';
+import { collections, manifestOf } from '../support/weather.js';
 import { eachInstance, withSnapshot } from './json-instance.js';
 
 const STATIONS = 20_000;
@@ -29,8 +31,30 @@ const wrongRows = async (snapshot: Snapshot, version: number): Promise<readonly 
   return i === STATIONS ? wrong : [...wrong, `${i} rows`];
 };
 
+class ObservedPool extends BufferPool {
+  readonly buffers: ArrayBuffer[] = [];
+  override take(bytes: number, user: object): ArrayBuffer {
+    const buffer = super.take(bytes, user);
+    this.buffers.push(buffer);
+    return buffer;
+  }
+}
+
 describe('the json adapter loads a version of more than 16 MiB', () => {
   const instance = eachInstance();
+
+  it('into the memory of earlier versions', async () => {
+    await writeLarge(instance.path, 1);
+    const pool = new ObservedPool();
+    const { signal } = new AbortController();
+    const loads = 4;
+    for (let i = 0; i < loads; i++) {
+      const { loaded } = await load(instance.path, { collections, served: { bytes: 1, positions: 1 }, pool, signal });
+      expect(loaded?.collections.get('stations')?.length).to.equal(STATIONS);
+    }
+    expect(pool.buffers.length).to.equal(loads);
+    expect(new Set(pool.buffers).size).to.be.below(loads);
+  });
 
   it('into memory that no snapshot reads', async () => {
     await writeLarge(instance.path, 1);

@@ -48,9 +48,9 @@ describe('Arena', () => {
     }
     const pool = new ObservedPool();
     new Arena(15 * MIB, pool).bytes(1);
-    const arena = new Arena(50 * MIB, pool);
-    for (let i = 0; i < 70; i++) arena.bytes(MIB);
-    expect(taken).to.deep.equal([50 * MIB]);
+    const arena = new Arena(20 * MIB, pool);
+    for (let i = 0; i < 40; i++) arena.bytes(MIB);
+    expect(taken).to.deep.equal([20 * MIB]);
   });
 
   it('allocates larger and larger buffers if no size is expected', () => {

@@ -5,82 +5,91 @@ import { BufferPool } from '../../../core/data/buffer-pool.js';
 import { until } from '../../support/until.js';
 
 const SIZE = 1000;
-const USED = 7;
 
-const lendsNew = (pool: BufferPool, size = SIZE, user = {}): boolean =>
-  new Uint8Array(pool.take(size, user))[0] !== USED;
-
-/** Lends buffers, and marks the first byte of each. */
-const lend = (pool: BufferPool, sizes: readonly number[], user: object): void => {
-  for (const size of sizes) new Uint8Array(pool.take(size, user))[0] = USED;
+/** Lends a buffer of each size to an object that can be collected afterwards. */
+const lendAndForget = (pool: BufferPool, ...sizes: readonly number[]): readonly ArrayBuffer[] => {
+  const user = {};
+  return sizes.map((size) => pool.take(size, user));
 };
 
-/** A function of its own, so that the user is not on the stack of the caller. */
-const lendAndForget = (pool: BufferPool, ...sizes: readonly number[]): void => lend(pool, sizes, {});
-
-/** Buffers can be lent again some time after a garbage collection. */
-const collect = async (): Promise<void> => {
-  await delay(1);
-  collectGarbage();
-  await delay(20);
+/** Returns a pool that keeps buffers, and the buffers that it lent to an object that has been collected. */
+const withUnused = async (...sizes: readonly number[]) => {
+  const pool = new BufferPool();
+  await pool.reclaim();
+  const lent = lendAndForget(pool, ...sizes);
+  for (let i = 0; i < 3; i++) {
+    await delay(10);
+    collectGarbage();
+  }
+  await delay(50);
+  return { pool, lent };
 };
 
 describe('BufferPool', () => {
   it('lends a buffer again after its user has been garbage collected', async () => {
-    const pool = new BufferPool();
-    lendAndForget(pool, SIZE);
-    await until(async () => {
-      await collect();
-      return !lendsNew(pool);
-    });
+    const { pool, lent } = await withUnused(SIZE);
+    expect(lent).to.include(pool.take(SIZE, {}));
   });
 
   it('does not lend a buffer that is used', async () => {
-    const pool = new BufferPool();
-    const user = { name: 'user' };
-    lend(pool, [SIZE], user);
-    for (let i = 0; i < 5; i++) await collect();
-    expect(lendsNew(pool)).to.equal(true);
-    expect(user.name).to.equal('user');
+    const { pool } = await withUnused();
+    const user = { buffers: new Set<ArrayBuffer>() };
+    user.buffers.add(pool.take(SIZE, user));
+    for (let i = 0; i < 5; i++) {
+      await delay(10);
+      collectGarbage();
+    }
+    expect(user.buffers).to.not.include(pool.take(SIZE, {}));
   });
 
-  it('lends a buffer for data that has grown by an eighth, but not for less than half of its size', async () => {
-    const pool = new BufferPool();
-    lendAndForget(pool, SIZE);
-    await collect();
-    const requests = [SIZE * 1.2, SIZE * 0.4, SIZE * 1.125];
-    expect(requests.map((size) => lendsNew(pool, size))).to.deep.equal([true, true, false]);
+  it('lends a buffer for data that has grown by an eighth', async () => {
+    const { pool, lent } = await withUnused(SIZE);
+    expect(lent).to.include(pool.take(SIZE * 1.125, {}));
   });
+
+  for (const size of [SIZE * 1.2, SIZE * 0.4])
+    it(`frees the unused buffers if all are too small or too large, as for ${size} of ${SIZE} bytes`, async () => {
+      const { pool, lent } = await withUnused(SIZE);
+      expect(lent).to.not.include(pool.take(size, {}));
+      expect(lent).to.not.include(pool.take(SIZE, {}));
+    });
 
   it('lends the smallest buffer that suffices', async () => {
-    const pool = new BufferPool();
-    lendAndForget(pool, 1500, SIZE, 1700);
-    await collect();
-    expect(pool.take(SIZE, {}).byteLength).to.equal(SIZE * 1.125);
+    const { pool, lent } = await withUnused(1500, SIZE, 1700);
+    expect(pool.take(SIZE, {})).to.equal(lent[1]);
   });
 
   it('reclaim() waits for the buffers that are no longer used', async () => {
-    const pool = new BufferPool();
-    lendAndForget(pool, SIZE);
-    await delay(1);
-    await pool.reclaim();
-    expect(lendsNew(pool)).to.equal(false);
+    await until(async () => {
+      const { pool } = await withUnused();
+      const lent = lendAndForget(pool, SIZE);
+      await delay(1);
+      await pool.reclaim();
+      return lent.includes(pool.take(SIZE, {}));
+    });
   });
 
   it('reclaim() frees the buffers that the last load did not need', async () => {
+    const { pool, lent } = await withUnused(SIZE, 1500);
+    await pool.reclaim();
+    expect(pool.take(SIZE, {})).to.equal(lent[0]);
+    await pool.reclaim();
+    expect(pool.take(1500, {})).to.not.equal(lent[1]);
+  });
+
+  it('keeps no buffers before the first call of reclaim()', async () => {
     const pool = new BufferPool();
-    lendAndForget(pool, SIZE, 10 * SIZE);
-    await collect();
-    await pool.reclaim();
-    lendAndForget(pool, SIZE);
-    await pool.reclaim();
-    expect([SIZE, 10 * SIZE].map((size) => lendsNew(pool, size))).to.deep.equal([false, true]);
+    const lent = lendAndForget(pool, SIZE);
+    await delay(10);
+    collectGarbage();
+    await delay(50);
+    expect(lent).to.not.include(pool.take(SIZE, {}));
   });
 
   it('reclaim() rejects if its signal is aborted', async () => {
     const pool = new BufferPool();
     const user = { name: 'user' };
-    lend(pool, [SIZE], user);
+    pool.take(SIZE, user);
     const closing = new AbortController();
     const waiting = pool.reclaim(closing.signal);
     closing.abort(new Error('closed'));
