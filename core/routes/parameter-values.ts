@@ -71,6 +71,9 @@ export const article = ({ type, items }: JsonSchema): string => {
 /** Error messages give only examples from lists with more allowed values than this. */
 export const MOST_LISTED = 24;
 
+/** The number of characters that messages show of any value. */
+const LEAST_SHOWN = 24;
+
 /** @param isSingle true if the value is not an item of a list */
 const notAllowed = (sent: string, values: readonly string[], isSingle: boolean): string => {
   const isList = isSingle && sent.includes(',') && sent.split(',').some((each) => values.includes(each.trim()));
@@ -85,8 +88,8 @@ const notAllowed = (sent: string, values: readonly string[], isSingle: boolean):
   const isListed = names.length <= MOST_LISTED;
   if (isListed && isSingle) return `must be one of ${names.join(', ')}${more}`;
   const allowed = isListed ? `: ${names.join(', ')}` : ` include ${names.slice(0, 3).join(', ')}`;
-  // The allowed values make the message long, so a value that is longer than all of them is cut off.
-  const longest = Math.max(...values.map(({ length }) => length));
+  // The allowed values make the message long, so a value that is much longer than all of them is cut off.
+  const longest = Math.max(LEAST_SHOWN, ...values.map(({ length }) => length));
   return `does not allow "${excerpt(sent, longest)}"; allowed values${allowed}${more}`;
 };
 
