@@ -30,7 +30,7 @@ const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nex
  * Several tasks share a turn of the event loop until this fraction of `turnMs` has passed. Without sharing, each task
  * would wait for a turn of its own, which costs almost as much as reading a row.
  */
-const SHARED = 1 / 8;
+const SHARED = 1 / 2;
 
 /**
  * Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop.
@@ -74,8 +74,11 @@ export class TurnQueue {
   }
 }
 
-/** All requests with long computations share this queue, because a process has only one event loop. */
-export const longWork = new TurnQueue(2);
+/**
+ * All requests with long computations share this queue, because a process has only one event loop. Turns of 2 ms would
+ * triple the latency of other requests, and shorter turns would slow down long lists.
+ */
+export const longWork = new TurnQueue(0.5);
 
 /**
  * Measures the CPU time of only this thread if Node supports it. After a publication, V8's other threads compile code
