@@ -9,8 +9,6 @@ const USUAL_BYTES = 16 * 1024 * 1024;
  * it ends.
  */
 const MOST_BYTES = Math.min(1024 * 1024 * 1024, Math.floor(getHeapStatistics().heap_size_limit / 8));
-/** Smaller buffers are not taken from the pool. */
-const LEAST_POOLED_BYTES = 16 * 1024 * 1024;
 /** Typed arrays must start at a multiple of the size of their elements. */
 const ALIGNMENT = 8;
 
@@ -29,7 +27,7 @@ export class Arena {
 
   /**
    * @param expected the number of bytes that will probably be needed
-   * @param pool provides large buffers
+   * @param pool provides the buffers of at least the usual size
    */
   constructor(expected = 0, pool?: BufferPool) {
     this.#expected = Math.ceil(expected);
@@ -67,7 +65,7 @@ export class Arena {
     const size = Math.max(bytes, Math.min(MOST_BYTES, Math.max(usual, missing)));
     // Memory that is never written stays virtual, because `allocUnsafeSlow` does not set it to zero.
     this.#buffer =
-      this.#pool && missing >= LEAST_POOLED_BYTES ? this.#pool.take(size, this) : Buffer.allocUnsafeSlow(size).buffer;
+      this.#pool && missing >= USUAL_BYTES ? this.#pool.take(size, this) : Buffer.allocUnsafeSlow(size).buffer;
     this.#used = 0;
     this.#total += this.#buffer.byteLength;
   }

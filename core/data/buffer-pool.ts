@@ -1,6 +1,7 @@
-import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { constants } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
+import { onGarbageCollection } from '../util/garbage-collection.js';
 
 const MIB = 2 ** 20;
 /** V8 starts a full garbage collection after 64 MB of new buffers. */
@@ -61,22 +62,18 @@ export class BufferPool {
   }
 }
 
-type Collection = PerformanceEntry & { readonly detail: { readonly kind: number } };
-
+/** Starts a full garbage collection, and waits until it has ended. */
 const collected = async (signal: AbortSignal | undefined): Promise<void> => {
   const began = performance.now();
   const end = new AbortController();
-  const observer = new PerformanceObserver((list) => {
-    for (const { detail, startTime } of list.getEntries() as Collection[]) {
-      if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR && startTime >= began) end.abort();
-    }
+  const stop = onGarbageCollection(({ detail, startTime }) => {
+    if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR && startTime >= began) end.abort();
   });
-  observer.observe({ entryTypes: ['gc'] });
   try {
     Buffer.allocUnsafeSlow(BYTES_TO_COLLECT);
     const either = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
     await delay(COLLECT_MS, undefined, { signal: either }).catch(() => signal?.throwIfAborted());
   } finally {
-    observer.disconnect();
+    stop();
   }
 };

@@ -1,10 +1,5 @@
-import {
-  constants,
-  monitorEventLoopDelay,
-  type PerformanceEntry,
-  PerformanceObserver,
-  performance,
-} from 'node:perf_hooks';
+import { constants, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { onGarbageCollection } from '../util/garbage-collection.js';
 import { maxOpenFiles, openFiles } from '../util/open-files.js';
 import { packageVersion } from '../util/package.js';
 import { droppedLogLines } from './logger.js';
@@ -23,19 +18,14 @@ const GC_KINDS: Readonly<Record<number, string>> = {
 };
 const GC_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const;
 
-type CollectionEntry = PerformanceEntry & { readonly detail: { readonly kind: number } };
-
 const observeCollections = (): { readonly metric: Metric; stop(): void } => {
   const metric = new Histogram('nodejs_gc_duration_seconds', 'Duration of garbage collections, by kind.', GC_BOUNDS);
   for (const kind of Object.values(GC_KINDS)) metric.of({ kind });
-  const observer = new PerformanceObserver((list) => {
-    for (const { detail, duration } of list.getEntries() as CollectionEntry[]) {
-      const kind = GC_KINDS[detail.kind];
-      if (kind !== undefined) metric.of({ kind }).observe(duration / 1000);
-    }
+  const stop = onGarbageCollection(({ detail, duration }) => {
+    const kind = GC_KINDS[detail.kind];
+    if (kind !== undefined) metric.of({ kind }).observe(duration / 1000);
   });
-  observer.observe({ entryTypes: ['gc'] });
-  return { metric, stop: () => observer.disconnect() };
+  return { metric, stop };
 };
 
 export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {

@@ -71,7 +71,7 @@ export const article = ({ type, items }: JsonSchema): string => {
 /** Error messages give only examples from lists with more allowed values than this. */
 export const MOST_LISTED = 24;
 
-/** The number of characters that messages show of any value. */
+/** Messages show at least this many characters of a value. */
 const LEAST_SHOWN = 24;
 
 /** @param isSingle true if the value is not an item of a list */

@@ -27,22 +27,22 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
 const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 /**
- * Several tasks share a turn of the event loop until this fraction of `turnMs` has passed. Without sharing, each task
- * would wait for a turn of its own, which costs almost as much as reading a row.
- */
-const SHARED = 1 / 2;
-
-/**
  * Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop.
  */
 export class TurnQueue {
   readonly #turnMs: number;
+  readonly #sharedMs: number;
   #sharedUntil = Number.NEGATIVE_INFINITY;
   #last: Promise<unknown> = Promise.resolve();
   readonly #lastOf = new Map<string, Promise<void>>();
 
-  constructor(turnMs: number) {
+  /**
+   * @param sharedMs Several tasks share a turn of the event loop until this time has passed. Without sharing, each task
+   *   would wait for a turn of its own, which costs almost as much as reading a row.
+   */
+  constructor(turnMs: number, sharedMs = turnMs / 8) {
     this.#turnMs = turnMs;
+    this.#sharedMs = sharedMs;
   }
 
   /** Adds a task, which must await `pause` before it starts and after each step. */
@@ -70,15 +70,15 @@ export class TurnQueue {
     if (performance.now() < this.#sharedUntil) await afterCallbacks();
     if (performance.now() < this.#sharedUntil) return;
     await laterTurn();
-    this.#sharedUntil = performance.now() + SHARED * this.#turnMs;
+    this.#sharedUntil = performance.now() + this.#sharedMs;
   }
 }
 
 /**
  * All requests with long computations share this queue, because a process has only one event loop. Turns of 2 ms would
- * triple the latency of other requests, and shorter turns would slow down long lists.
+ * triple the latency of other requests.
  */
-export const longWork = new TurnQueue(0.5);
+export const longWork = new TurnQueue(0.5, 0.25);
 
 /**
  * Measures the CPU time of only this thread if Node supports it. After a publication, V8's other threads compile code

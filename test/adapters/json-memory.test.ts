@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { load } from '../../adapters/json/load.js';
 import type { Snapshot } from '../../core/contracts/storage.js';
-import { BufferPool } from '../../core/data/buffer-pool.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
+import { ObservedPool } from '../support/observed-pool.js';
 import { until } from '../support/until.js';
 import { collections, manifestOf } from '../support/weather.js';
 import { eachInstance, withSnapshot } from './json-instance.js';
@@ -31,15 +31,6 @@ const wrongRows = async (snapshot: Snapshot, version: number): Promise<readonly 
   return i === STATIONS ? wrong : [...wrong, `${i} rows`];
 };
 
-class ObservedPool extends BufferPool {
-  readonly buffers: ArrayBuffer[] = [];
-  override take(bytes: number, user: object): ArrayBuffer {
-    const buffer = super.take(bytes, user);
-    this.buffers.push(buffer);
-    return buffer;
-  }
-}
-
 describe('the json adapter loads a version of more than 16 MiB', () => {
   const instance = eachInstance();
 
@@ -52,8 +43,8 @@ describe('the json adapter loads a version of more than 16 MiB', () => {
       const { loaded } = await load(instance.path, { collections, served: { bytes: 1, positions: 1 }, pool, signal });
       expect(loaded?.collections.get('stations')?.length).to.equal(STATIONS);
     }
-    expect(pool.buffers.length).to.equal(loads);
-    expect(new Set(pool.buffers).size).to.be.below(loads);
+    expect(pool.lent.length).to.equal(loads);
+    expect(new Set(pool.lent).size).to.be.below(loads);
   });
 
   it('into memory that no snapshot reads', async () => {

@@ -45,7 +45,7 @@ describe('TurnQueue', () => {
 });
 
 const turnsFor = async (taskMs: number): Promise<number> => {
-  const queue = new TurnQueue(50);
+  const queue = new TurnQueue(200);
   let turns = 0;
   let other = setImmediate(function again() {
     turns++;
